@@ -80,6 +80,19 @@ class TableColumns(Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: str | None = None
 
 
+class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that a file declares, and what it became."""
+
+    kind: str
+    """`parameter`, `dataset`, `scorer`, `metric`, `model`, `rule` or `file`."""
+    name: str
+    became: str
+    place: str
+    """File, line and column."""
+    unused: bool = False
+    """Whether nothing of the task reads it."""
+
+
 class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a task was read from. Consent goes by it: no user agreed to a file that is not listed."""
 
@@ -106,6 +119,8 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The source of functions that were passed from Python, by name; None where Python has none."""
     from_log: bool = False
     """Whether it stands for the task of another program's log, which has no file here."""
+    declared: tuple[Declared, ...] = ()
+    """Everything that its file declares, with what it became."""
     recorded: dict[str, Any] = {}
     """What its reader keeps with the run. Only that reader looks inside."""
 
@@ -140,6 +155,8 @@ class TaskLabels(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scorers: dict[str, ScorerTitle] = {}
     groups: tuple[TaskGroup, ...] = ()
     tags: tuple[str, ...] = ()
+    long_description: str | None = None
+    """Markdown."""
     owner: str | None = None
     """Who answers questions about it."""
     weight: float = 1.0

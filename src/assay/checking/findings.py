@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from assay.core.types import Request, Score
 from assay.overriding import override
+from assay.task_records import Declared
 
 ALIKE_SHOWN, SHOWN = 3, 20
 """Findings shown for one problem at one field, and for one problem of a task whose samples are not fields of a file."""
@@ -63,6 +64,8 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
     gold_checked: int = 0
     """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
     findings: list[Finding]
+    declared: tuple[Declared, ...] = ()
+    """Everything that its file declares, with what it became."""
     without_gold: dict[str, int] = {}
     """Scorers for which no answer with full marks is known, and on how many samples."""
     tried_instead: dict[str, str] = {}

@@ -93,7 +93,20 @@ async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
     ]
     variant = definition.plan.variant
     name = f"{definition.name} ({variant.label})" if variant else checked.task
-    return msgspec.structs.replace(checked, task=name, findings=[*checked.findings, *remarks])
+    declared = definition.provenance.declared
+    remarks += [
+        Finding(
+            task=definition.name,
+            problem="unused_parameter",
+            detail=f"nothing of the task reads the parameter `{each.name}`",
+            error=False,
+            place=each.place,
+            field="config_spec",
+        )
+        for each in declared
+        if each.unused
+    ]
+    return msgspec.structs.replace(checked, task=name, findings=[*checked.findings, *remarks], declared=declared)
 
 
 async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means) -> list[TaskCheck]:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from assay.checking.findings import Finding, SampleRehearsal, TaskCheck
     from assay.core.types import Request, TaskDefinition
     from assay.formats.task_source import LoadedTask
+    from assay.pages.document import TextTable
     from assay.results.gates.expression import DropGate
     from assay.run_config import RunConfig
+    from assay.task_records import Declared
 
 LONGEST_TEXT = 1000
 
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     repeated(
         parser, "--gate GATE", 'whether the samples can meet a gate on a margin: "no-drop-beyond 0.02" (repeatable)'
     )
+    switch(parser, "--prove", "what became of everything that a YAML task declares: metrics, models, parameters, files")
     switch(parser, "--all", "every finding and the whole request, nothing cut short")
     option(parser, "--timeout SECONDS", "time limit for one call of a snippet (60)", float)
     add_form_arguments(parser, json="as JSON")
@@ -187,6 +190,9 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
         rows.append([check.task, *map(str, counts)])
         rows[-1][3] = Span(str(errors), "bad" if errors else "good")
     show(TextTable(header=["task", "samples", "gold tried", "errors", "remarks"], rows=rows, numeric_from=1), options)
+    for check in checks if options.prove else ():
+        print()
+        show(declared_table(check.declared), options)
     for check in checks:
         if check.first_sample is not None:
             print(_first_sample(check.task, check.first_sample, every=every))
@@ -211,6 +217,14 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
         if len(findings) < len(every_finding):
             more = len(every_finding) - len(findings)
             print(f"{check.task}: … and {more:,} more like these (--all shows them)", file=sys.stderr)
+
+
+def declared_table(declared: Sequence[Declared]) -> TextTable:
+    """Everything that a task declares, with what it became."""
+    from assay.pages.document import TextTable
+
+    rows = [[each.kind, each.name, each.became, each.place] for each in declared]
+    return TextTable(header=["declared", "name", "became", "where"], rows=rows, numeric_from=9, prose=("became",))
 
 
 def _without_gold(check: TaskCheck) -> list[str]:

@@ -82,8 +82,6 @@ def run(options: argparse.Namespace) -> int:
         )
         return print_estimate(planned, options)
     if options.shard is not None:
-        if waiting := [run for run in planned if run.after is not None]:
-            raise UsageError(f"--shard: `{waiting[0].definitions[0].name}` reads the result of `{waiting[0].after}`")
         if len(planned) > 1:
             run_blocking(check_all(planned, run_options(options)))
         return max(run_one_shard(item, options) for item in planned)
@@ -302,6 +300,10 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     from assay.runs.shard_files import parse_shard
     from assay.runs.shards import run_planned_shard
 
+    if run.after is not None:
+        raise UsageError(
+            f"--shard: `{run.definitions[0].name}` reads the result of `{run.after}`, which is not there yet"
+        )
     number, count = parse_shard(options.shard)
     result = run_blocking(run_planned_shard(run, number, count, run_options(options)))
     counts = result.counts

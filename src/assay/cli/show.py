@@ -240,8 +240,24 @@ def show_tasks(options: argparse.Namespace) -> None:
             print_json(shown)
             continue
         print_json(definition, indent=2)
+        show_declared(definition, options)
         for sample, requests in samples:
             print(f"\n{_sample_shown(sample, requests)}")
+
+
+def show_declared(definition: TaskDefinition, options: argparse.Namespace) -> None:
+    """What a YAML task says of itself, and what became of everything that it declares."""
+    from assay.cli.check import declared_table
+
+    shown, declared = definition.shown, definition.provenance.declared
+    if not declared:
+        return
+    tags = f"   tags: {', '.join(shown.tags)}" if shown.tags else ""
+    print(f"\n{definition.name}: {shown.display_name}{tags}")
+    for text in filter(None, (definition.description, shown.long_description)):
+        print(f"\n{text}")
+    print()
+    show(declared_table(declared), options)
 
 
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:

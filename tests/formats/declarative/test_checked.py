@@ -43,7 +43,7 @@ def test_the_fields_of_one_kind_of_part_are_its_options(tmp_path: Path) -> None:
     scored = definition(tmp_path, MODEL_TASK + metric).scorers[0]
     options = {"ground_truth": "{{ sample.a }}", "value": None, "empty_gold": "refused"}
     assert (scored.type, scored.options) == ("string_equals", options)
-    options = {"field": "is_correct", "name": None, "bounds": None, "lower_is_better": None}
+    options = {"field": "is_correct", "name": None, "bounds": None, "lower_is_better": None, "largest_loss": None}
     assert scored.metrics == (MetricEntry(type="mean", key="k", options=options),)
 
 

@@ -11,7 +11,8 @@ from tests.formats.declarative.reading import read_yaml_tasks
 
 from assay.core.errors import UsageError
 from assay.run_config import RunConfig
-from assay.runs.evaluate import EvaluationResult, evaluate_tasks
+from assay.runs.entry import evaluate
+from assay.runs.evaluate import EvaluationResult
 from assay.runs.plan import plan_runs
 
 ROWS = [{"name": "x", "q": "say a", "t": "a"}, {"name": "x", "q": "say b", "t": "b"}]
@@ -91,7 +92,7 @@ def test_a_row_of_several_datasets_is_under_parameter_and_key(here: Path) -> Non
     scorer = of_rows("sample['a']['t'] == sample['data']['t'] == sample['<< config.b >>']['t'] == sample['b']['t']")
     definition = about_rows(scorer, {"keys": ["<< config.a >>", "<< config.b >>"]})
     write(here, task("t", definition, config_spec=spec))
-    result = evaluate_tasks("file.yaml", task_config={"b": "other"}, trust=True)
+    result = evaluate("file.yaml", task_config={"b": "other"}, trust=True)
     assert result.leaderboard.tasks[0].score == 1.0
 
 
@@ -113,7 +114,7 @@ def scores(result: EvaluationResult) -> dict[str, float | None]:
 
 
 def test_a_task_over_the_result_of_another_runs_after_it_and_reads_no_older_run(here: Path) -> None:
-    evaluate_tasks(write(here, {**FIRST}), "stub:b", folder="runs/first")  # an older run of this name
+    evaluate(write(here, {**FIRST}), "stub:b", folder="runs/first")  # an older run of this name
     of_format = (
         "sample['sample']['name'] == 'x'"
         " and sample['scores']['eq']['values']['is_correct'] == (sample['sample']['t'] == 'a')"
@@ -129,9 +130,9 @@ def test_a_task_over_the_result_of_another_runs_after_it_and_reads_no_older_run(
     keys = ("fourth", "third", "second")
     run = evaluation(*({"task_key": key} for key in keys), {"task_key": "first", "model_key": "m"}, tasks=tasks)
     write(here, run)
-    result = evaluate_tasks("file.yaml", trust=True)
+    result = evaluate("file.yaml", trust=True)
     assert scores(result) == {"first": 0.5, "second": 1.0, "third": 1.0, "fourth": 1.0}
-    again = evaluate_tasks("file.yaml", trust=True)
+    again = evaluate("file.yaml", trust=True)
     assert [each.folder for each in again.runs] == [each.folder for each in result.runs]
 
 
@@ -145,7 +146,7 @@ def test_tasks_that_read_each_other_are_refused(here: Path) -> None:
 def test_one_result_of_several_models_is_refused(here: Path) -> None:
     write(here, evaluation({"task_key": "second"}, {"task_key": "first", "model_key": "m"}, tasks=[FIRST, second("1")]))
     with pytest.raises(UsageError, match="reads the result of `first`, which 2 runs here have"):
-        evaluate_tasks("file.yaml", ["stub:a", "stub:b"], trust=True)
+        evaluate("file.yaml", ["stub:a", "stub:b"], trust=True)
 
 
 def test_a_task_about_data_is_attributed_to_no_model(here: Path) -> None:

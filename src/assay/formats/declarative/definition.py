@@ -27,6 +27,7 @@ from assay.formats.declarative.config_spec import (
     substitute,
     values_known,
 )
+from assay.formats.declarative.declared import declared_of
 from assay.formats.declarative.library import Library, SampleChoice
 from assay.formats.declarative.part_keys import scorer_keys
 from assay.formats.declarative.places import located
@@ -142,6 +143,17 @@ def task_definition(
             warnings=tuple(dict.fromkeys([*document.warnings, *library.warnings, *warnings])),
             config=dict(parameters),
             over_rows=True,
+            declared=declared_of(
+                document,
+                where,
+                task,
+                parameters=parameters,
+                dataset=dataset,
+                scorers=_keyed(definition.scorers) if isinstance(definition, BenchmarkTask) else [],
+                parts=parts.get("scorers", ()),
+                aggregates=parts.get("aggregates", ()),
+                actions=(definition.actions or ()) if isinstance(definition, BenchmarkTask) else (),
+            ),
         ),
         shown=_shown(task, definition),
         modules=modules.sources,
@@ -175,6 +187,7 @@ def _shown(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> TaskLabel
             for key, scorer in scorers
         },
         tags=tuple(task.tags),
+        long_description=task.long_description,
     )
 
 

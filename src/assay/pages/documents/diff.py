@@ -151,6 +151,7 @@ def what_changed(task: TaskDiff) -> list[str]:
         sentences.append("a judge, or what it is sent, changed")
     if task.other_parts == "changed" and not sentences:
         sentences.append("a scorer, aggregate or rule changed that the score does not depend on")
+    sentences += task.declared
     sentences += [f"{each.name} {number(each.value_a)} → {number(each.value_b)}" for each in task.other_numbers]
     changes = task.changes
     if changes is not None:

@@ -18,6 +18,7 @@ from assay.results.board.stretches import Stretch
 from assay.results.per_example import PerExample
 from assay.run_file import ReusedTask, write_whole
 from assay.stats.calibration import ReliabilityBin
+from assay.task_records import Declared
 
 _T = TypeVar("_T")
 SCHEMA = "leaderboard.v1"
@@ -223,6 +224,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     weight: float = 1.0
     """What the task counts in the overall score."""
     display_name: str | None = None
+    declared: list[Declared] = []
+    """Everything that its file declares, with what it became."""
     scorers: list[ScorerRow] = []
     aggregates: list[Summary] = []
     cost: Cost | None = None

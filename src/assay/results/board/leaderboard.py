@@ -206,6 +206,7 @@ def _row(
         metric_definition=metric_label(definition),
         category=definition.category,
         display_name=definition.shown.display_name,
+        declared=[*definition.provenance.declared],
         weight=definition.shown.weight,
         scorers=_scorers(definition),
         score=headline.value,

@@ -149,6 +149,7 @@ def _task(
         score_b=second.score if second else None,
         change=_change(first.score if first else None, second.score if second else None),
         content=_content(first, second),
+        declared=_declared_changes(first, second),
         asking=_same(first, second, lambda row: row.asking),
         scoring=_same(first, second, lambda row: row.scoring or row.signature),
         judging=_same(first, second, lambda row: row.judging),
@@ -502,6 +503,18 @@ def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
 
 def _equal(a: float | None, b: float | None) -> bool:
     return a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def _declared_changes(first: TaskRow | None, second: TaskRow | None) -> list[str]:
+    """What the files of both declare and what only one does, wherever it stands in them."""
+    if first is None or second is None or not (first.declared and second.declared):
+        return []
+    one, other = ({(each.kind, each.name): each.became for each in row.declared} for row in (first, second))
+    return [
+        f"{kind} {name}: {one.get((kind, name), 'not declared')} → {other.get((kind, name), 'not declared')}"
+        for kind, name in dict.fromkeys([*one, *other])
+        if kind != "file" and one.get((kind, name)) != other.get((kind, name))
+    ]
 
 
 def _change(a: float | None, b: float | None) -> float | None:

@@ -113,6 +113,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     change: float | None
     """The task scores, b − a; None when one of them is missing. Where the two do not cover the same samples, the scores
     are over the samples that compare."""
+    declared: list[str] = []
+    """What became something else of what their files declare, one sentence each."""
     content: str
     """`same`, `changed`, `only in A` or `only in B`: the questions and targets of the file."""
     asking: str
