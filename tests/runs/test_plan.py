@@ -19,6 +19,7 @@ from assay.core.types import DatasetSpec, PartSpec, TaskDefinition, Usage
 from assay.models.pool import ModelPool
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
+from assay.runs.evaluate import run_evaluation
 from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
 from assay.task_records import TaskPlan
 from assay.tasks.load import load_tasks
@@ -133,7 +134,7 @@ def test_a_number_that_no_run_can_be_made_with_is_refused_before_it_begins(
     with pytest.raises(UsageError, match=says):
         assay.evaluate(task, right, **settings)
     with pytest.raises(UsageError, match=says):
-        assay.run_evaluation(assay.load_tasks(task), RunConfig(**settings), model=right)
+        run_evaluation(assay.load_tasks(task), RunConfig(**settings), model=right)
 
 
 def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:
@@ -174,7 +175,7 @@ def test_a_run_of_samples_that_are_not_there_is_refused(task: str, only: dict[st
     with pytest.raises(UsageError, match=re.escape(says)):
         assay.evaluate(task, right, only=only)
     with pytest.raises(UsageError, match=re.escape(says)):
-        assay.run_evaluation(load_tasks([task]), RunConfig(only=only), model=right)
+        run_evaluation(load_tasks([task]), RunConfig(only=only), model=right)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from assay.optimize.task_fitness import TaskFitness
 from assay.run_config import RunConfig
 from assay.run_file import read_run_file
 from assay.runs.assemble import assemble_tasks
+from assay.runs.evaluate import run_evaluation
 from assay.runs.finish import finish
 from assay.runs.plan import make_config, plan_runs, read_tasks
 from assay.runs.shards import merge_run
@@ -103,7 +104,7 @@ def from_a_notebook(folder: Path) -> None:
 
 
 def by_run_evaluation(folder: Path) -> None:
-    assay.run_evaluation(assay.load_tasks(SOURCES), RunConfig(**SETTINGS), folder=folder)
+    run_evaluation(assay.load_tasks(SOURCES), RunConfig(**SETTINGS), folder=folder)
 
 
 WAYS = [by_shards, by_a_worker, by_rescoring, from_a_script, from_a_notebook, by_run_evaluation]
