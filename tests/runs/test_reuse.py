@@ -335,3 +335,47 @@ def test_what_the_project_sets_for_other_tasks_is_theirs(project: Path, capsys: 
     plan = planned(capsys)
     assert foretold(plan) == {"one": Done(0, 0, 8), "two": ALL_KEPT}
     assert plan["one"]["why"] == "repeat was 1, now 2"
+
+
+JUDGED = """\
+key: judged
+display_name: J
+description: d
+definition:
+  dataset: {key: one}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.q }}"}]}
+  scorers:
+    - type: model_as_a_judge_classifier
+      key: verdict
+      model_key: judge
+      user_prompt: "Right? {{ solver_output.output }}"
+      correct_labels: [correct]
+      incorrect_labels: [wrong]
+    - {key: short, type: contains, value: "{{ sample.a }}"}
+"""
+JUDGE = "key: judge\ndisplay_name: J\nconfig: {connection_type: assay, model: stub:correct}\n"
+
+
+def test_a_judge_is_called_again_only_where_it_or_its_prompt_changed(project: Path) -> None:
+    write("models/judge.yaml", JUDGE)
+    write("judged/judged.yaml", JUDGED)
+    commit("judge")
+    assert main(["run", "judged", "--model", "echo", "--quiet"]) == 0
+    calls = []
+    for file, old, new in (
+        ("judged/judged.yaml", "sample.a }}", "sample.q }}"),
+        ("judged/judged.yaml", '"Right? ', '"Is it right? '),
+        ("models/judge.yaml", "stub:correct", "stub:wrong"),
+    ):
+        edit(file, old, new)
+        commit(file)
+        before = set(Path("runs").iterdir())
+        assert main(["run", "judged", "--model", "echo", "--quiet", "--changed", "HEAD~1"]) == 0
+        [folder] = set(Path("runs").iterdir()) - before
+        [row] = json.loads((folder / "leaderboard.json").read_text())["tasks"]
+        assert row["from_earlier_runs"] == 4
+        calls.append(sum(judge["answers"] for judge in row["judges"]))
+    assert calls == [0, 4, 4]
+    assert row["score"] == 0.0
