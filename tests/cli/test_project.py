@@ -108,6 +108,21 @@ def test_a_missing_key_is_named_before_anything_is_sent(shop: Path, capsys: pyte
     assert message in capsys.readouterr().err
 
 
+def test_a_variable_is_sent_to_a_host_once_the_user_has_confirmed_it(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "x")
+    run = ["run", "math/sums", "--model", "local", "--quiet", "--retries", "0", "--dry-run"]
+    assert main(run) == 2
+    message = "assay.yaml:8: model `local` sends $SHOP_KEY to localhost:1 for the first time here."
+    assert message in capsys.readouterr().err
+    assert main([*run, "--trust"]) == 0
+    assert main(run) == 0
+    Path("assay.yaml").write_text(Path("assay.yaml").read_text().replace("localhost:1", "localhost:2"))
+    assert main(run) == 2
+    assert "$SHOP_KEY to localhost:2" in capsys.readouterr().err
+
+
 def test_another_project_can_be_named(
     shop: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

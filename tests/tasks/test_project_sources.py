@@ -76,7 +76,7 @@ def test_without_a_project_file_nothing_changes(shop: Path) -> None:
 
 def test_a_broken_file_of_a_suite_names_itself_and_can_be_left_out(shop: Path) -> None:
     (shop / "tasks" / "geo" / "lakes.yaml").write_text("key: [\n")
-    with pytest.raises(UsageError, match="lakes.yaml:2:1: not valid YAML"):
+    with pytest.raises(UsageError, match=r"lakes\.yaml:2:1: not valid YAML"):
         load_tasks(["@smoke"])
     tasks = load_tasks(["@smoke"], leave_out_broken=True)
     assert [each.name for each in tasks] == ["geo/capitals", "support/intent"]

@@ -355,6 +355,7 @@ class Library:
             )
         if self.reading.models_needed:
             alias.refuse_without_key()
+            alias.refuse_unconfirmed(trust=self.reading.trust)
         self.nearby.used.append(alias.file)
         return alias.spec
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
 from assay.costs.prices import Price, PriceFile
 from assay.formats.declarative.model_specs import ModelSpec, keep_key_at_home, key_variable
 from assay.formats.declarative.records import Options
@@ -14,9 +16,10 @@ from assay.formats.declarative.yaml_reader import VARIABLE, FieldPath
 from assay.formats.project.discovery import current_project
 from assay.formats.project.reader import Project
 from assay.formats.project.records import ProjectModel
-from assay.models.adapters.providers import NO_KEY
+from assay.models.adapters.providers import NO_KEY, PROVIDERS, chosen_address
 from assay.reading.env_file import variables
 from assay.text.wording import nearest
+from assay.trust.trusted_content import is_recorded, record
 
 
 class Alias(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +37,26 @@ class Alias(msgspec.Struct, frozen=True, kw_only=True):
         if variable not in (None, NO_KEY) and str(variable) not in variables():
             why = "it is neither in the environment nor in .env"
             raise UsageError(f"{self.place}: model `{self.name}` needs ${variable}: {why}")
+
+    def refuse_unconfirmed(self, *, trust: bool) -> None:
+        """`UsageError` before a variable is sent to a host for the first time; `trust` confirms it for this user."""
+        adapter, _, argument = self.spec.model.partition(":")
+        variable = self.spec.options.get("api_key_env")
+        if variable in (None, NO_KEY) or adapter not in PROVIDERS:
+            return
+        address = chosen_address(argument, self.spec.options) or PROVIDERS[adapter].address
+        if (address, variable) in {(each.address, each.key) for each in PROVIDERS.values()}:
+            return  # a provider's own key to the provider
+        host = urlsplit(address).netloc
+        pair = fingerprint(["alias", variable, host])
+        if is_recorded(pair):
+            return
+        if not trust:
+            raise UsageError(
+                f"{self.place}: model `{self.name}` sends ${variable} to {host} for the first time here. If that is "
+                "right, rerun with --trust once, which is remembered"
+            )
+        record(pair, self.file, [f"send {variable} to {host}"])
 
 
 def alias_called(name: str) -> Alias | None:
