@@ -74,6 +74,7 @@ CASES: dict[str, dict[str, Any]] = {
         "negative_answer": "no",
     },
     "multiclass-classification": {"field_gt": "truth", "field_pred": "said"},
+    "agreement": {"fields": ["truth", "said"]},
     "recall": COUNTS,
     "precision": {"num_true_positives_field": "tp", **CALLED},
     "f1_score": {**COUNTS, **CALLED},
