@@ -36,3 +36,25 @@ def test_tasks_of_one_sample_have_their_common_spread_whatever_larger_tasks_are_
     centre = (whole.sum() + 0.25) / 50.5
     squares = ((whole - centre) ** 2).sum() + 0.25 * (centre**2 + (1 - centre) ** 2)
     assert spreads[3] == pytest.approx(squares / (50.5 * 49.5))
+
+
+def test_equal_shares_are_no_shares() -> None:
+    tasks = [TaskMean(mean=mean, variance=mean * (1 - mean) / 19, units=20) for mean in (0.2, 0.5, 0.95)]
+    equal = mean_of_tasks_interval(tasks, 0.95, shares=[1 / 3] * 3)
+    plain = mean_of_tasks_interval(tasks, 0.95)
+    assert (equal.low, equal.high) == pytest.approx((plain.low, plain.high))
+
+
+def test_a_task_that_counts_all_has_nearly_its_own_interval() -> None:
+    tasks = [TaskMean(mean=mean, variance=mean * (1 - mean) / 199, units=200) for mean in (0.2, 0.9)]
+    interval = mean_of_tasks_interval(tasks, 0.95, shares=[1.0, 0.0])
+    alone = mean_of_tasks_interval(tasks[:1], 0.95)
+    assert (interval.low, interval.high) == pytest.approx((alone.low, alone.high), abs=0.01)
+
+
+def test_weights_on_perfect_tasks_leave_an_interval() -> None:
+    tasks = [TaskMean(mean=1.0, variance=0.0, units=10) for _ in range(3)]
+    interval = mean_of_tasks_interval(tasks, 0.95, shares=[0.6, 0.2, 0.2])
+    assert interval.low is not None
+    assert interval.high is not None
+    assert 0.5 < interval.low < 0.95 < interval.high <= 1.0
