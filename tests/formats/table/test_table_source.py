@@ -90,6 +90,17 @@ def test_passages_and_a_judge_reach_the_scorer(folder: Path) -> None:
     }
 
 
+def test_passages_questions_and_right_answers_reach_a_judged_metric(folder: Path) -> None:
+    rows = [{"question": "q", "answer": "a", "docs": ["p"], "truth": "t"}]
+    (folder / "log.json").write_text(json.dumps(rows))
+    said = {"answers": "answer", "contexts": "docs", "scorer": ("faithfulness", "context_recall")}
+    [task] = load_tasks("log.json", source_options={"table": said}, models={"judge": "stub:x"})
+    faithful, recall = (scorer.options for scorer in task.scorers)
+    assert (faithful["passages"], faithful["question"]) == ("{{ sample.docs }}", "{{ sample.question }}")
+    assert (recall["passages"], recall["reference"]) == ("{{ sample.docs }}", "{{ sample.truth }}")
+    assert recall["model_key"] == "judge"
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [

@@ -235,16 +235,19 @@ class _Found:
                 return self._contexts
             case "query_column" | "question_column":
                 return self._question
+            case "passages" | "question" | "reference":
+                column = {"passages": self._contexts, "question": self._question, "reference": self.target}[option]
+                return None if column is None else _cell(column)
         return JUDGE if option in OTHER_MODELS else None
 
     @property
     def reads_question(self) -> bool:
-        return not self._read.isdisjoint(("query_column", "question_column"))
+        return not self._read.isdisjoint(("query_column", "question_column", "question"))
 
     def refuse_unread(self) -> None:
-        if self._contexts is not None and "contexts_column" not in self._read:
+        if self._contexts is not None and self._read.isdisjoint(("contexts_column", "passages")):
             raise UsageError(
-                f"--contexts {self._contexts}: none of these scorers reads passages; --scorer rag_checker does"
+                f"--contexts {self._contexts}: none of these scorers reads passages; --scorer faithfulness does"
             )
 
 
