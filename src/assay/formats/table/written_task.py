@@ -227,17 +227,14 @@ class _Found:
             return None
         self._read.add(option)
         match option:
-            case "ground_truth" | "value":
-                return _cell(self.target) if self.target is not None else None
+            case "ground_truth" | "value" | "reference":
+                return _cell_of(self.target)
             case "target_column":
                 return self.target
-            case "contexts_column":
-                return self._contexts
-            case "query_column" | "question_column":
-                return self._question
-            case "passages" | "question" | "reference":
-                column = {"passages": self._contexts, "question": self._question, "reference": self.target}[option]
-                return None if column is None else _cell(column)
+            case "contexts_column" | "passages":
+                return self._contexts if option == "contexts_column" else _cell_of(self._contexts)
+            case "query_column" | "question_column" | "question":
+                return _cell_of(self._question) if option == "question" else self._question
         return JUDGE if option in OTHER_MODELS else None
 
     @property
@@ -305,6 +302,10 @@ def _prompt(given: str, columns: _Columns) -> TablePrompt:
             f"--prompt {given}: names no column, so the prompt is the same for every row; {_cell(columns.names[0])}"
         )
     return TablePrompt(text=text, file=prompt.file, columns=tuple(dict.fromkeys(read)))
+
+
+def _cell_of(column: str | None) -> str | None:
+    return None if column is None else _cell(column)
 
 
 def _cell(column: str) -> str:
