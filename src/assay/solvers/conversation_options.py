@@ -78,7 +78,9 @@ class ChatInputBuilder(TypedDict):
 
 
 InputBuilder = Annotated[
-    GenericInputBuilder | ChatInputBuilder, Choice("input builder", "{} input builder"), Doc("The input of the model.")
+    GenericInputBuilder | ChatInputBuilder,
+    Choice("input builder", "{} input builder", default="chat_completion"),
+    Doc("The input of the model."),
 ]
 
 

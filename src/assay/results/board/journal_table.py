@@ -114,6 +114,8 @@ class TaskTable:
     prompts_cut: int = 0
     """Attempts with a prompt that was cut to fit the model's context."""
     nothing_extracted: int = 0
+    unasked: int = 0
+    """Attempts with an answer for which the evaluated model was not called."""
     measure: Measure = field(default_factory=Measure)
     spent: Spending = field(default_factory=Spending)
     judges: dict[str, Spending] = field(default_factory=dict)
@@ -140,6 +142,7 @@ class TaskTable:
         self.latencies.add(line.seconds)
         has_logprobs = False
         if line.trace is not None:
+            self.unasked += not line.trace.completions
             truncated = cut = False
             for completion in line.trace.completions:
                 truncated |= completion.finish_reason == "length"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -146,6 +146,7 @@ def _board(
         notices=[
             *_answers_of_earlier_runs(tables, run),
             *_partial_imports(run.definitions),
+            *_answered_without_the_model(run.definitions, tables),
             *template_notices(run),
             *stretch_notices([first_versions(run), *stretches], damaged, answered),
             *_notices(tables, view),
@@ -403,6 +404,20 @@ def _answers_of_earlier_runs(tables: dict[str, TaskTable], run: RunFile) -> list
         for what, of in parts.items()
         if (earlier := sum(item.from_earlier_runs for item in of))
     ]
+
+
+def _answered_without_the_model(definitions: Sequence[TaskDefinition], tables: Mapping[str, TaskTable]) -> list[str]:
+    """Tasks whose own Python gave answers without calling the model that they are attributed to."""
+    sentences = []
+    for definition in definitions:
+        needs, table = catalog.solver_needs(definition.solver), tables[definition.name]
+        if table.unasked and needs.asks_model and needs.runs == "snippet":
+            made = table.scored + table.failed + table.timeouts + table.excluded
+            sentences.append(
+                f"{definition.name}: {table.unasked:,} of {made:,} attempts made 0 model calls: those answers are its "
+                "solver's own, not the model's"
+            )
+    return sentences
 
 
 def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:

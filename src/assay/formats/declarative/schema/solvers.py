@@ -14,8 +14,9 @@ _FORMAT = Field(Text(words=("latticeflow", "open_responses")), "latticeflow", "B
 _POSTPROCESSOR = Field(object_of(PostprocessorEntry), None, "Splits answers into parts, each scored separately.")
 _IN_ADDITION: dict[str, dict[str, Field]] = {
     "single_turn_solver": {"message_format": _FORMAT, "postprocessor": _POSTPROCESSOR},
-    "multi_turn_solver": {"message_format": _FORMAT},
-    "pass_through_solver": {"message_format": _FORMAT},
+    "multi_turn_solver": {"message_format": _FORMAT, "postprocessor": _POSTPROCESSOR},
+    "pass_through_solver": {"message_format": _FORMAT, "postprocessor": _POSTPROCESSOR},
+    "python": {"postprocessor": _POSTPROCESSOR},
 }
 """Fields of a solver that are no options of it: what is done to its answers, and what does nothing here."""
 
