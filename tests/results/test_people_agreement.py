@@ -199,3 +199,20 @@ def test_the_same_label_everywhere_is_no_kappa_and_not_done(tmp_path: Path) -> N
         made(tmp_path, LABELS, made_of_one)
     found = compared(tmp_path, code=3)
     assert (found["kappa"], found["reason"]) == (None, "both raters gave every sample the same label")
+
+
+def test_labels_that_came_later_are_joined_by_the_ids_of_samples(tmp_path: Path) -> None:
+    rows = [{**row, "human": ""} for row in ROWS]
+    with pytest.raises(AssertionError):  # the run has no labels yet
+        made(tmp_path, LABELS, rows)
+    labels = "".join(f"{n},{row['human']}\n" for n, row in enumerate(ROWS) if row["human"])
+    (tmp_path / "labels.csv").write_text(f"id,human\n{labels}")
+    found = compared(tmp_path, "--from", "labels.csv")
+    pairs = [(row["said"], row["human"]) for row in ROWS if row["human"]]
+    assert (found["n"], found["kappa"]) == (5, pytest.approx(kappa(pairs)))
+    (tmp_path / "labels.csv").write_text("id,human\n1,0\n1,0\n")
+    done = assay("agreement", "run", "--labels", "human", "--from", "labels.csv", cwd=tmp_path)
+    assert "labels.csv: row 2: a second label of the sample `1`" in done.stderr
+    (tmp_path / "labels.csv").write_text("sample,human\n1,0\n")
+    done = assay("agreement", "run", "--labels", "human", "--from", "labels.csv", cwd=tmp_path)
+    assert "labels.csv: row 1 has no column `id`" in done.stderr

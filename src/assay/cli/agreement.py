@@ -22,6 +22,7 @@ what two raters with these habits reach by chance. Marks are compared with quadr
 examples:
   assay run judge.yaml --run-dir runs/judge
   assay agreement runs/judge --labels human
+  assay agreement runs/judge --labels human --from labels.csv
   assay agreement runs/judge --labels human --scorer tone --weights linear
 """
 WEIGHTS = ("none", "linear", "quadratic")
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("run", metavar="RUN", help="a run with a judge, over answers that people have labelled")
     option(parser, "--labels COLUMN", "the column with what people said (default: the `labels` of the scorer)")
+    option(
+        parser, "--from FILE", "a table with the labels and the samples' `id`, where they came later", needs="--labels"
+    )
     option(parser, "--scorer KEY", "one scorer alone (default: every judge)")
     option(parser, "--value NAME", "compare this value of its scores (default: its verdict)")
     option(parser, "--weights WORD", f"how near misses count: {', '.join(WEIGHTS)}")
@@ -53,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
         value=options.value,
         weights=options.weights,
         order=None if options.order is None else [each.strip() for each in options.order.split(",")],
+        table=None if vars(options)["from"] is None else Path(vars(options)["from"]),
         level=given_settings(options, RunSettings).get("level", 0.95),
     )
     show_result(found, [block for each in found for block in agreement_document(each)], options)

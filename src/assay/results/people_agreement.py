@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from assay.core.describe import ScorerInfo, Value
 from assay.core.errors import UsageError
 from assay.core.journal import AnyLine, counting_lines
 from assay.core.types import PartSpec, Score, ScoreValue
+from assay.datasets.tables import table as table_rows
 from assay.results.report_settings import metadata_value
 from assay.run_file import read_run_file
 from assay.scorers.judging.panel import PEOPLE, as_verdict
@@ -24,6 +25,8 @@ from assay.stats.rater_agreement import confusion_of, in_order
 from assay.stats.score_table import as_text
 from assay.text.wording import hint
 
+ID = "id"
+"""The column of a table of labels that says which sample each is of."""
 MOST_LABELS = 12
 """Labels beyond which two raters seldom give the same one, and a table of them says little."""
 
@@ -82,10 +85,12 @@ def people_agreement(
     value: str | None = None,
     weights: KappaWeights | None = None,
     order: Sequence[str] | None = None,
+    table: Path | None = None,
     level: float = 0.95,
 ) -> list[JudgeAgreement]:
     """The agreement of each judge of a run with people: what the column `labels` has, or what its scores hold already.
 
+    The column is that of the run's dataset, or of a `table` with the ids of samples, for labels that came later.
     `value` is compared in place of the judge's verdict. Marks are compared with quadratic weights unless `weights` says
     otherwise. Attempts at one sample are one cluster.
     """
@@ -100,7 +105,10 @@ def people_agreement(
         known = [part.key for definition in run.definitions for part in definition.scorers]
         which = f"no scorer `{scorer}` here has a verdict" if scorer else "no scorer here is a judge"
         raise UsageError(f"{folder}: {which} that people could give. {hint(scorer or '', known, 'Scorers')}")
-    pairs: dict[tuple[str, str], _Pairs] = {of: _Pairs(of, part, value, labels, folder) for of, part in judges.items()}
+    given = None if table is None or labels is None else labels_in(table, labels)
+    pairs: dict[tuple[str, str], _Pairs] = {
+        of: _Pairs(of, part, value, labels, folder, given) for of, part in judges.items()
+    }
     for _, line in counting_lines(folder / "journal.jsonl", _Line):
         scores = {score.name: score for score in line.scores}
         for (task, key), found in pairs.items():
@@ -109,11 +117,31 @@ def people_agreement(
     return [found.compared(weights, order, level) for found in pairs.values()]
 
 
+def labels_in(path: Path, column: str) -> dict[str, str]:
+    """The labels of a table by the ids of its samples."""
+    labels: dict[str, str] = {}
+    for number, row in enumerate(table_rows(path=str(path)).rows(), 1):
+        for name in (ID, column):
+            if name not in row:
+                raise UsageError(f"{path}: row {number} has no column `{name}`. {hint(name, row, 'Columns')}")
+        sample = str(row[ID])
+        if sample in labels:
+            raise UsageError(f"{path}: row {number}: a second label of the sample `{sample}`")
+        labels[sample] = "" if row[column] is None else str(row[column])
+    return labels
+
+
 class _Pairs:
     """What a judge and people said of the same answers."""
 
     def __init__(
-        self, of: tuple[str, str], part: PartSpec, value: str | None, labels: str | None, folder: Path
+        self,
+        of: tuple[str, str],
+        part: PartSpec,
+        value: str | None,
+        labels: str | None,
+        folder: Path,
+        given: Mapping[str, str] | None,
     ) -> None:
         info = part.about
         assert isinstance(info, ScorerInfo)  # noqa: S101 - it was chosen for that
@@ -123,6 +151,7 @@ class _Pairs:
         if name not in known:
             raise UsageError(f"{folder}: `{of[1]}` gives no value `{name}`. {hint(name, known, 'Values')}")
         self._value: Value = known[name]
+        self._given = given
         self._judge: list[str] = []
         self._people: list[str] = []
         self._samples: list[str] = []
@@ -145,7 +174,11 @@ class _Pairs:
             return None if score is None else score.values.get(PEOPLE)
         inner = line.metadata.get("sample")
         self._columns |= dict.fromkeys(inner if isinstance(inner, dict) else line.metadata)
-        text = metadata_value(line.metadata, f"sample.{self._labels}") or metadata_value(line.metadata, self._labels)
+        if self._given is not None:
+            text = self._given.get(line.sample_id)
+        else:
+            text = metadata_value(line.metadata, f"sample.{self._labels}")
+            text = metadata_value(line.metadata, self._labels) if text is None else text
         if text is None or not str(text).strip():
             return None
         try:
