@@ -257,6 +257,7 @@ def reuse_rules(options: argparse.Namespace) -> ReuseRules | None:
     """What `--changed` may take, with what the project says of it."""
     if options.changed is None:
         return None
+    from assay.cli.project import project_root
     from assay.formats.project.discovery import current_project
     from assay.runs.reuse import ReuseRules
 
