@@ -32,6 +32,7 @@ from assay.formats.declarative.checked import (
 )
 from assay.formats.declarative.definition import check_only
 from assay.formats.declarative.yaml_reader import CORE_SCHEMA, Document, Yaml12Loader, read_yaml
+from assay.formats.project.discovery import FILE_NAME, using
 from assay.reading.bounded_yaml import composed
 
 ROOT = Path(__file__).parents[3]
@@ -116,10 +117,10 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def refused(path: Path) -> str | None:
-    """Why the loader does not take the file."""
+    """Why the loader does not take the file, in the project of the repository that it belongs to."""
     try:
-        document = read_yaml(path)
-        load(document)
+        with using(next((folder for folder in path.parents if (folder / FILE_NAME).is_file()), None)):
+            load(read_yaml(path))
     except UsageError as error:
         return str(error)
     return None

@@ -218,7 +218,9 @@ TASK = object_of(
     "",
     *ENTITY_OF_TASK,
     common={
-        EXTENDS: Field(Text(), None, "A task file whose fields this one has too, where it does not say otherwise."),
+        EXTENDS: Field(
+            Text(min_length=1), None, "A task file whose fields this one has too, where it does not say otherwise."
+        ),
         ABSTRACT: Field(Boolean(), False, "`true` for a file that is only there to be extended, and is not run."),
     },
     rule=_task_rule,
