@@ -81,3 +81,13 @@ def test_a_part_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch
     assert first_line("model", "x") == "(needs some_package)"
     words = ("metrics", "metric", "post_process", "post_processes", "s")
     assert [singular(word) for word in words] == ["metric", "metric", "post_process", "post_process", "s"]
+
+
+def test_scorers_with_a_judge_say_how_often_they_call_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "scorers"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")}
+    assert "[per sample: 1 call of about " in lines["faithfulness"]
+    assert "tokens and the texts]" in lines["faithfulness"]
+    assert "[per sample: 2 calls of about " in lines["pairwise_preference"]
+    assert "[per sample: 4 calls and 2 for each passage]" in lines["rag_checker"]
+    assert "per sample" not in lines["string_equals"]
