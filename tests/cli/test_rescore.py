@@ -41,7 +41,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"a picture"
 def test_a_question_with_an_image_is_the_same_until_the_image_changes(tmp_path: Path) -> None:
     tasks = tmp_path / "tasks"
     tasks.mkdir()
-    (tmp_path / "assay.yaml").touch()
+    (tmp_path / "assay.yaml").write_text("version: 1\n")
     (tasks / "animals.yaml").write_text(IMAGE_TASK)
     (tasks / "data.jsonl").write_text("".join(f'{{"id": {n}, "image": "{n}.png", "gt": "cat"}}\n' for n in range(3)))
     for number in range(3):
