@@ -77,3 +77,8 @@ def test_a_limit_never_asks_for_more_samples_than_there_are(limit: int | None, a
 def test_a_config_survives_run_json() -> None:
     config = RunConfig(model="m", stop=("a", "b"), by=("x",), model_options={"k": [1]}, cache=False)
     assert msgspec.json.decode(msgspec.json.encode(config), type=RunConfig) == config
+
+
+def test_what_a_limit_leaves_out_is_counted_with_the_repeat_of_the_task() -> None:
+    config = RunConfig(model="m", limit=4, of_tasks={"t": TaskOverrides(repeat=3)})
+    assert config.attempts_of(task_of(10)) + config.left_out_of(task_of(10)) == 30

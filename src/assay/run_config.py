@@ -73,7 +73,7 @@ class RunConfig(RunSettings, frozen=True, kw_only=True):
 
     def left_out_of(self, definition: TaskDefinition) -> int:
         """The attempts at samples of a task that the run leaves out."""
-        return max(0, definition.dataset.size - self.samples_of(definition)) * self.repeat
+        return max(0, definition.dataset.size - self.samples_of(definition)) * self.repeat_of(definition.name)
 
     def identity(self) -> dict[str, Any]:
         """The settings that identify a result: those with the purpose RESULT, and no others."""

@@ -383,6 +383,60 @@ def test_a_history_of_samples_that_no_run_scored_is_drawn_without_a_warning(tmp_
     assert [run["verdict"] for run in found["runs"]] == ["first", "nothing found", "worse"]
 
 
+def test_remaining_attempts_at_samples_that_were_tried_count_as_failed_ones_do(tmp_path: Path) -> None:
+    """Half of the samples lack one of three attempts: what is left is all right."""
+    whole = np.ones((60, 3))
+    for kind, value in (("remaining", REMAINING), ("failed", FAILED)):
+        part = whole.copy()
+        part[:30, 2] = value
+        for place, values in enumerate((whole, whole, part)):
+            write_scored(
+                tmp_path / kind / f"r{place}", {"x": Scores(values)}, model="m", created=f"2026-01-0{place + 1}"
+            )
+        [found] = json.loads(said("history", tmp_path / kind, "--json"))
+        assert [run["verdict"] for run in found["runs"]] == ["first", "nothing found", "cannot tell"], kind
+
+
+def test_a_history_compares_no_run_whose_failed_attempts_could_have_any_value(tmp_path: Path) -> None:
+    """Nor are later runs compared with it."""
+    values = np.random.default_rng(12).exponential(2.0, 60)
+    higher = values + 1.0
+    higher[:5] = FAILED
+    for place, seconds in enumerate((values, values, higher, values)):
+        tasks = {"x": Scores(seconds, bounds=None)}
+        write_scored(tmp_path / f"r{place}", tasks, model="m", created=f"2026-01-0{place + 1}")
+    [found] = json.loads(said("history", tmp_path, "--json"))
+    assert [run["verdict"] for run in found["runs"]] == ["first", "nothing found", "not compared", "nothing found"]
+    shown = said("history", tmp_path, "--plain")
+    assert "1 run not compared." in shown
+    assert "not compared: failed or remaining attempts of x could have had any value (r2)" in " ".join(shown.split())
+
+
+def test_a_run_with_other_attempts_per_sample_begins_a_new_series(tmp_path: Path) -> None:
+    """A mean of ten attempts has less noise than one: compared with it, one attempt often looks like a change."""
+    random = np.random.default_rng(13)
+    for place, tries in enumerate((10, 10, 1, 1)):
+        tasks = {"x": Scores(answers(random, 40, 0.5, tries))}
+        write_scored(tmp_path / f"r{place}", tasks, model="m", created=f"2026-01-0{place + 1}")
+    [found] = json.loads(said("history", tmp_path, "--json"))
+    assert [run["verdict"] for run in found["runs"]] == ["first", "nothing found", "first", "nothing found"]
+    assert "another --repeat" in found["runs"][2]["reason"]
+
+
+def test_a_history_against_a_baseline_says_since_when_of_every_run(tmp_path: Path) -> None:
+    good, bad = np.ones(60), (np.arange(60) >= 6).astype(float)
+    for place, values in enumerate((good, bad, bad, bad, bad)):
+        write_scored(tmp_path / f"r{place}", {"x": Scores(values)}, model="m", created=f"2026-01-0{place + 1}")
+    [found] = json.loads(said("history", tmp_path, "--baseline", "r0", "--json"))
+    worse = found["runs"][2:]
+    assert [run["verdict"] for run in worse] == ["worse"] * 3
+    assert [run["step"]["since"] for run in worse] == [["r1"]] * 3
+    assert {run["basis"]["would_change"] for run in worse} == {"another baseline"}
+    assert "2 other changes from the baseline as well" in " ".join(
+        said("history", tmp_path, "--baseline", "r0").split()
+    )
+
+
 def same_everywhere(one: Path, other: Path) -> None:
     for surface in RUNS:
         assert surface.run is not None

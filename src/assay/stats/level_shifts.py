@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from assay.stats.intervals import Floats
 from assay.stats.paired_evidence import Basis
 from assay.stats.quantiles import normal_cdf, normal_quantile
+from assay.text.wording import count_of
 
 WINDOWS = (1, 2, 4, 8, 16)
 FALLS = 0.8
@@ -73,7 +74,8 @@ def basis(level: float, windows: int, would_change: str) -> Basis:
         level=level,
         comparisons=2 * windows,
         correction="spent",
-        method=f"the scores of each sample shuffled between the last runs and those before, in {windows} windows",
+        method="the scores of each sample shuffled between the last runs and those before, in "
+        f"{count_of(windows, 'window')}",
         assumes="samples are independent of each other, and no noise is common to all samples of a run; about these "
         "samples alone",
         would_change=would_change,

@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_mean_over_rows_is_the_mean_over_tasks(folder: Path) -> None:
     side = read_side(folder / "all", View())
     matrix = ScoreMatrix(side, ["few", "many"])
-    scores = matrix.scores_of(side)
+    scores = matrix.scores_of(side, {})
     assert matrix.samples == 50
     assert side.board.overall_score is not None
     assert scores.seen.mean() == pytest.approx(side.board.overall_score)
@@ -36,10 +36,10 @@ def test_the_mean_over_rows_is_the_mean_over_tasks(folder: Path) -> None:
 def test_what_a_run_lacks_is_open_at_both_ends(folder: Path) -> None:
     whole, part = (read_side(folder / name, View()) for name in ("all", "part"))
     matrix = ScoreMatrix(whole, ["few", "many"])
-    scores = matrix.scores_of(part)
+    scores = matrix.scores_of(part, {})
     assert int(np.isnan(scores.seen).sum()) == 34
     assert int((scores.low < scores.high).sum()) == 34
-    first = matrix.scores_of(whole)
+    first = matrix.scores_of(whole, {})
     for_a_fall, against = (at_ends([first, scores], 1, for_a_fall=fall) for fall in (True, False))
     assert for_a_fall[:, 1].sum() < against[:, 1].sum()
     matrix.columns.append(first)

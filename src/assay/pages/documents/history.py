@@ -18,10 +18,21 @@ def history_document(history: History) -> list[Block]:
     """The verdict, the course of the scores, a table, and what changed between runs."""
     heading = ", ".join(history.tasks) + (f" · {history.line}" if history.line else "")
     blocks: list[Block] = [Heading(2, heading), Sentence(verdict(history)), Sentence(_course(history)), _table(history)]
+    if reasons := _reasons(history):
+        blocks.append(Items(reasons))
     changed = [(Span(point.run, "strong"), f": {'; '.join(point.changes)}") for point in history.runs if point.changes]
     if changed:
         blocks += [Sentence("What changed from the run before:"), Items(changed)]
     return [*blocks, Items(history.notes)] if history.notes else blocks
+
+
+def _reasons(history: History) -> list[str]:
+    """Why there is no verdict, with the runs of which there is none."""
+    runs: dict[str, list[str]] = {}
+    for point in history.runs:
+        if point.reason:
+            runs.setdefault(f"{point.verdict}: {point.reason}", []).append(point.run)
+    return [f"{reason} ({', '.join(names[:5])}{' …' * (len(names) > 5)})" for reason, names in runs.items()]
 
 
 def verdict(history: History) -> Line:
@@ -30,11 +41,13 @@ def verdict(history: History) -> Line:
     if not compared:
         reasons = dict.fromkeys(point.reason for point in history.runs if point.reason)
         return f"No run was compared: {'; '.join(reasons) or 'one run has nothing before it'}."
+    skipped = len([point for point in history.runs if point.verdict == "not compared"])
+    left_out = f" {count_of(skipped, 'run')} not compared." if skipped else ""
     how = f"chance of a false alarm over all runs at most {error_text(history.level)}"
     if not history.steps:
         blind = sum(point.verdict == "cannot tell" for point in compared)
         unknown = f"; of {count_of(blind, 'run')} nothing can be concluded" if blind else ""
-        return f"No change of level was found in {count_of(len(compared), 'run')}{unknown} ({how})."
+        return f"No change of level was found in {count_of(len(compared), 'run')}{unknown} ({how}).{left_out}"
     point = history.steps[0]
     step = point.step
     if step is None:
@@ -46,11 +59,12 @@ def verdict(history: History) -> Line:
     )
     since = step.since[0] if len(step.since) == 1 else f"one of {step.since[0]} … {step.since[-1]}"
     more = len(history.steps) - 1
-    others = f" {count_of(more, 'smaller change')} of level as well." if more else ""
+    where = "of level" if history.baseline is None else "from the baseline"
+    others = f" {count_of(more, 'other change')} {where} as well." if more else ""
     return (
         f"{point.verdict.capitalize()} since {since}, seen in ",
         Span(point.run, "bad" if point.verdict == "worse" else "good"),
-        f": {signed(step.difference)} ({ends}), p {p_value(step.p_value)} ({how}).{others}",
+        f": {signed(step.difference)} ({ends}), p {p_value(step.p_value)} ({how}).{others}{left_out}",
     )
 
 
@@ -100,7 +114,6 @@ def _table(history: History) -> TextTable:
 
 def _cells(point: HistoryRun) -> list[str | Span]:
     style: Style = "bad" if point.verdict == "worse" else "good" if point.verdict == "better" else "plain"
-    words = point.verdict if not point.reason else f"{point.verdict}: {point.reason}"
     return [
         Span(point.created[:16].replace("T", " "), "quiet", shorter=(point.created[:10],)),
         Span(point.run, style),
@@ -111,5 +124,5 @@ def _cells(point: HistoryRun) -> list[str | Span]:
         percent(point.coverage),
         Span(signed(point.difference), style),
         f"{point.failed:,}",
-        Span(words, style, shorter=(point.verdict,)),
+        Span(point.verdict, style),
     ]

@@ -112,6 +112,11 @@ class Columns:
         left = np.bincount(codes, weights=~self.failed, minlength=len(distinct))
         return replace(self.only(first), identities=distinct, scores=means, failed=left == 0)
 
+    def attempts_per_sample(self) -> NDArray[np.int64]:
+        """How many attempts at each sample there are, failed ones too, in the order of `by_sample`."""
+        distinct, counts = np.unique(self.samples, return_counts=True)
+        return np.ones(len(self), dtype=np.int64) if len(distinct) == len(self) else counts.astype(np.int64)
+
     def place_of(self, sample: int, *, best: bool) -> int:
         """Where the best, or the worst, attempt at a sample is recorded."""
         rows = np.flatnonzero((self.samples == sample) & self.scored)

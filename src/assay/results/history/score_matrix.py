@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.results.diff.ends import filled
+from assay.results.diff.ends import filled, is_unbounded
 from assay.results.diff.paired_columns import Columns, Side
 from assay.stats.intervals import Floats
 
@@ -48,10 +48,23 @@ class ScoreMatrix:
         """What each row counts in the score: a sample 1, a cluster as many as it holds."""
         self.columns: list[RunScores] = []
 
-    def scores_of(self, side: Side) -> RunScores:
-        """The numbers of a run, not yet part of the matrix."""
+    def scores_of(self, side: Side, repeats: Mapping[str, int]) -> RunScores:
+        """The numbers of a run, not yet part of the matrix; `repeats`: how often a sample of a task is to be tried."""
         worst, best = filled(side, right=False), filled(side, right=True)
-        return RunScores(seen=self._values(side, None), low=self._values(worst, end=0), high=self._values(best, end=1))
+        return RunScores(
+            seen=self._values(side, None, {}),
+            low=self._values(worst, 0, repeats),
+            high=self._values(best, 1, repeats),
+        )
+
+    def without_bounds(self, side: Side) -> list[str]:
+        """The tasks without a scale that the run did not score whole: what is open could have any value."""
+        return [
+            task
+            for task in self._tasks
+            if side.measures[task].upward_bounds is None
+            and (is_unbounded(side, task) or np.isnan(self._of_task(side, task, None, 1)).any())
+        ]
 
     def shared(self) -> NDArray[np.bool_]:
         """The rows that all runs have."""
@@ -75,8 +88,8 @@ class ScoreMatrix:
         lost: Floats = np.bincount(self._codes, weights=weights, minlength=self._rows).astype(np.float64)
         return lost
 
-    def _values(self, side: Side, end: int | None) -> Floats:
-        parts = [self._of_task(side, task, end) for task in self._tasks]
+    def _values(self, side: Side, end: int | None, repeats: Mapping[str, int]) -> Floats:
+        parts = [self._of_task(side, task, end, repeats.get(task, 1)) for task in self._tasks]
         values = np.concatenate(parts) * self._weights
         known = ~np.isnan(values)
         counts = np.bincount(self._codes[known], minlength=self._rows)
@@ -86,9 +99,9 @@ class ScoreMatrix:
         means: Floats = np.divide(sums * sizes, counts, out=np.full(self._rows, np.nan), where=counts > 0)
         return means
 
-    def _of_task(self, side: Side, task: str, end: int | None) -> Floats:
+    def _of_task(self, side: Side, task: str, end: int | None, repeat: int) -> Floats:
         """The numbers of the task's samples; what is missing is NaN, or lies at an end of the scale."""
-        values = np.full(len(self._samples[task]), np.nan)
+        values, open_share = np.full(len(self._samples[task]), np.nan), np.ones(len(self._samples[task]))
         columns: Columns | None = side.tasks.get(task)
         if columns is not None:
             own = columns.by_sample()
@@ -96,8 +109,12 @@ class ScoreMatrix:
                 self._samples[task], own.identities, assume_unique=True, return_indices=True
             )
             values[here] = own.scores[there]
+            open_share[here] = np.maximum(0.0, 1.0 - columns.attempts_per_sample()[there] / repeat)
         bounds = side.measures[task].upward_bounds if task in side.measures else None
-        return values if end is None or bounds is None else np.where(np.isnan(values), bounds[end], values)
+        if end is None or bounds is None:
+            return values
+        known = np.where(np.isnan(values), bounds[end], values)
+        return np.asarray(known + open_share * (bounds[end] - known))
 
 
 def at_ends(columns: Sequence[RunScores], window: int, *, for_a_fall: bool) -> Floats:

@@ -38,6 +38,7 @@ LEAST_COVERAGE = 0.9
 """A run that has a smaller share of the samples is not compared."""
 
 
+OTHERWISE = "other questions, another scoring or another --repeat: compared from here on"
 WOULD_CHANGE: dict[RunVerdict, str] = {
     "worse": "nothing that later runs show: they are compared with the new level",
     "better": "nothing that later runs show: they are compared with the new level",
@@ -123,13 +124,13 @@ def _history(
             metrics.setdefault(row.task, {})[row.metric_definition] = None
         if before is not None:
             point = replace(point, changes=changes_between(before[0], source.run, (before[1], side.board)))
-        fits = bool(epochs) and epochs[-1].content == _content(side, epochs[-1].tasks)
+        fits = bool(epochs) and epochs[-1].content == _content(source.run, side, epochs[-1].tasks)
         if not fits and point.coverage >= LEAST_COVERAGE and (tested := _tested(side, only)):
             if epochs:
-                point = replace(point, reason="other questions or another scoring: compared from here on")
-            epochs.append(_Epoch(side, tested, view.level, pinned=baseline))
+                point = replace(point, reason=OTHERWISE)
+            epochs.append(_Epoch(source.run, side, tested, view.level, pinned=baseline))
             fits = True
-        points.append(epochs[-1].judge(point, side) if fits else _unfinished(point))
+        points.append(epochs[-1].judge(point, side, source.run) if fits else _unfinished(point))
         before = (source.run, side.board)
     trend = {name: score for epoch in epochs for name, score in epoch.trend().items()}
     return History(
@@ -162,11 +163,13 @@ def _partial(point: HistoryRun) -> str:
 
 
 class _Epoch:
-    """Runs with the same questions and scoring. The spending of false alarms starts over with its first run."""
+    """Runs with the same questions, scoring and attempts per sample: a mean of ten attempts has less noise than one.
+    The spending of false alarms starts over with its first run.
+    """
 
-    def __init__(self, first: Side, tasks: list[str], level: float, *, pinned: str | None) -> None:
+    def __init__(self, run: RunFile, first: Side, tasks: list[str], level: float, *, pinned: str | None) -> None:
         self.tasks = tasks
-        self.content = _content(first, tasks)
+        self.content = _content(run, first, tasks)
         self._matrix = ScoreMatrix(first, tasks)
         self._names: list[str] = []
         self._scores: list[float | None] = []
@@ -180,20 +183,26 @@ class _Epoch:
         self._begin = 0
         """The first column of the present level."""
 
-    def judge(self, point: HistoryRun, side: Side) -> HistoryRun:
+    def judge(self, point: HistoryRun, side: Side, run: RunFile) -> HistoryRun:
         """What is said of the run, from it and earlier ones alone."""
         if point.coverage < LEAST_COVERAGE:
             return replace(point, verdict="not compared", reason=_partial(point))
         if self._pinned is not None and not self._names and point.run != self._pinned:
             return replace(point, verdict="not compared", reason="before the baseline")
-        self._matrix.columns.append(self._matrix.scores_of(side))
+        if unbounded := self._matrix.without_bounds(side):
+            reason = f"failed or remaining attempts of {', '.join(unbounded)} could have had any value"
+            return replace(point, verdict="not compared", reason=reason)
+        repeats = {row.task: run.config.repeat_of(row.task) for row in side.board.tasks if row.remaining}
+        self._matrix.columns.append(self._matrix.scores_of(side, repeats))
         self._names.append(point.run)
         self._scores.append(point.score)
         if len(self._names) == 1:
             return point
         windows = len(window_levels(1, len(self._names) - 1 - self._begin, 1.0))
         point = self._verdict(point, side)
-        return replace(point, basis=basis(self._level, windows, WOULD_CHANGE[point.verdict]))
+        changed = self._pinned is not None and point.step is not None
+        would_change = "another baseline" if changed else WOULD_CHANGE[point.verdict]
+        return replace(point, basis=basis(self._level, windows, would_change))
 
     @property
     def shared(self) -> int:
@@ -255,9 +264,10 @@ class _Epoch:
         matrix = np.column_stack([column.seen for column in self._columns(shift.window)])
         difference, error, _ = _difference(matrix, shift.window, self._matrix.row_weights)
         low, high = step_ends(difference or 0.0, error, self._level) or (None, None)
-        names = [*(self._names[:1] if self._pinned is not None else self._names[self._begin : -shift.window])]
-        names = [*names[-MOST_EARLIER:], *self._names[-shift.window :]]
-        since = [names[start] for start in possible_starts(matrix * sign)]
+        # against a baseline the change may have begun long before the runs that show it
+        shown = self._columns(shift.window) if self._pinned is None else self._matrix.columns
+        names = self._names[self._begin :][-len(shown) :]
+        since = [names[start] for start in possible_starts(np.column_stack([each.seen for each in shown]) * sign)]
         step = Step(
             window=shift.window,
             difference=difference or 0.0,
@@ -302,10 +312,10 @@ def _tested(side: Side, only: str | None) -> list[str]:
     return [row.task for row in rows if row.task in side.tasks and bool(side.tasks[row.task].scored.any())]
 
 
-def _content(side: Side, tasks: Sequence[str]) -> list[tuple[str, str]]:
+def _content(run: RunFile, side: Side, tasks: Sequence[str]) -> list[tuple[str, str, int]]:
     """What must stay the same for scores of the tasks to compare."""
-    rows = {row.task: row for row in side.board.tasks}
-    return [(row.sha256, row.scoring) if (row := rows.get(task)) is not None else ("", "") for task in tasks]
+    rows = {row.task: (row.sha256, row.scoring) for row in side.board.tasks}
+    return [(*rows.get(task, ("", "")), run.config.repeat_of(task)) for task in tasks]
 
 
 def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> tuple[list[HistorySource], list[str]]:
