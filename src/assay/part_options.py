@@ -42,6 +42,10 @@ class PythonOption(Doc):
     """The author's Python, which defines this function."""
 
     function: str
+    arguments: tuple[str, ...]
+    """What it is called with, in this order."""
+    fewest: int | None = None
+    """How many of them, from the left, it has to take; None: all."""
 
 
 @dataclass(frozen=True, slots=True)

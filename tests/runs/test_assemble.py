@@ -203,9 +203,13 @@ def test_an_option_that_contradicts_how_a_task_of_lm_eval_is_sent_is_refused(
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("import no_such_module\ndef compute_scores(sample, output): return {}", "No module named 'no_such_module'"),
-        ("def compute_scores(sample, output, more): return {}", "is called with 2 arguments"),
-        ("def compute_scores(*, sample): return {}", "is called with 2 arguments"),
+        (
+            "import no_such_module\ndef compute_scores(sample, output): return {}",
+            r"task.yaml:\d+:\d+: definition.scorers\[0\].compute_scores_snippet: .* No module named 'no_such_module'",
+        ),
+        ("def compute_scores(sample, output, more): return {}", "demands 3 arguments; it is called with"),
+        ("def compute_scores(*, sample): return {}", "demands `sample` by name"),
+        ("compute_scores = lambda sample, output, more: {}", r"task.yaml:\d.* is called with 2 arguments"),
         ("def other(sample): return {}", "compute_scores"),
     ],
 )

@@ -9,7 +9,7 @@ request.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model, close_part, identity_of, offers_of
 from assay.core.task import Task, task_fingerprint
-from assay.core.types import Completion, TaskDefinition, Usage
+from assay.core.types import Completion, Failure, TaskDefinition, Usage
 from assay.costs.budget import Budget, SpendingLimits, prices_for, unbilled
 from assay.costs.prices import Quotes, cost_of_answers
 from assay.formats.likelihood_words import offer
@@ -108,6 +108,8 @@ class BuiltTasks:
             judge_retries=config.judge_retries,
             cost_of=self.cost_of,
         )
+        self._loading: list[tuple[TaskDefinition, Callable[[], Awaitable[None]]]] = []
+        """What loads a task's own code."""
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """Where no model is measured, nothing is known of prices; what was not paid for costs nothing."""
@@ -127,9 +129,11 @@ class BuiltTasks:
     def build_task(self, definition: TaskDefinition) -> Task:
         """One task, whose scorers may score in processes of their own; closed with all the others."""
         config = self.config
+        others = len(self._context.loading)
         task = build_task(
             definition, context=self._context, config=config, supervisor=self.supervisor, trust=config.trust
         )
+        self._loading += [(definition, load) for load in self._context.loading[others:]]
         for part in (task.solver, *task.scorers.values()):
             self.closing.push_async_callback(close_part, part)
         return task
@@ -163,11 +167,11 @@ class BuiltTasks:
 
     async def load_code(self) -> None:
         """Refuse the tasks' own Python if it cannot be loaded or called: else every answer is paid for first."""
-        for load in self._context.loading:
+        for definition, load in self._loading:
             try:
                 await load()
             except FailureError as error:
-                raise UsageError(f"{error.failure.stage} `{error.failure.part}`: {error.failure.message}") from error
+                raise _not_loaded(definition, error.failure) from error
 
     async def try_metrics(self) -> None:
         """Refuse Python metrics that break whatever the scores will be."""
@@ -180,6 +184,20 @@ class BuiltTasks:
     async def aclose(self) -> None:
         """Close everything, also when closing some of it fails; models last."""
         await self.closing.aclose()
+
+
+def _not_loaded(definition: TaskDefinition, failure: Failure) -> UsageError:
+    """Where the code that cannot be loaded or called stands, and why."""
+    from assay.formats.declarative.places import located_code  # reads the file again: only for error messages
+
+    scorers = [part for part in definition.scorers if part.key == failure.part]
+    for part in [definition.solver] if failure.stage == "solver" else scorers:
+        for option, code in part.options.items():
+            if option.endswith("_snippet"):
+                error = located_code(definition, part.use, option, str(code), failure.message)
+                if error is not None:
+                    return error
+    return UsageError(f"task `{definition.name}`: {failure.stage} `{failure.part}`: {failure.message}")
 
 
 class JudgedTasks(BuiltTasks):

@@ -34,7 +34,9 @@ class PythonScorer:
         self,
         key: str,
         *,
-        compute_scores_snippet: Annotated[str, PythonOption("Returns a mapping of names to values.", "compute_scores")],
+        compute_scores_snippet: Annotated[
+            str, PythonOption("Returns a mapping of names to values.", "compute_scores", ("sample", "solver_output"), 1)
+        ],
         has_solver: bool = True,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         context: BuildContext = NO_CONTEXT,
@@ -79,7 +81,7 @@ class AllSamplesScorer:
         key: str,
         *,
         compute_scores_snippet: Annotated[
-            str, PythonOption("Returns a list of such mappings, one per sample.", "compute_scores")
+            str, PythonOption("Returns a list of such mappings, one per sample.", "compute_scores", ("samples",))
         ],
         has_solver: bool = True,
         time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,

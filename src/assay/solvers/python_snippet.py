@@ -39,7 +39,9 @@ class PythonSolver:
     def __init__(
         self,
         *,
-        run_solver_snippet: Annotated[str, PythonOption("Asks `model`, returns `trace`.", "run_solver")],
+        run_solver_snippet: Annotated[
+            str, PythonOption("Asks `model`, returns `trace`.", "run_solver", ("sample", "model", "trace"))
+        ],
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         context: BuildContext = NO_CONTEXT,
     ) -> None:

@@ -34,7 +34,7 @@ def python_metric(
     table: ScoreTable,
     *,
     compute_metrics_snippet: Annotated[
-        str, PythonOption("Returns a mapping of names to numbers.", "compute_metrics"), InFiles()
+        str, PythonOption("Returns a mapping of names to numbers.", "compute_metrics", ("scores",)), InFiles()
     ] = "",
     output: MetricOutput | None = None,
     level: float = 0.95,

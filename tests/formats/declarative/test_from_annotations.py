@@ -61,7 +61,7 @@ class Step(TypedDict):
         (Literal["a", "b"], (), Text(words=("a", "b"))),
         (str, (TemplateOption("", ANSWER),), TemplateText(ANSWER)),
         (Any, (TemplateOption("", ANSWER),), TemplatedValue(ANSWER)),
-        (str, (PythonOption("", "run"),), PythonText("run")),
+        (str, (PythonOption("", "run", ("row",), 0),), PythonText("run", ("row",), 0)),
         (str, (ModelKey(""),), REFERENCED_KEY),
         (str, (Pattern(),), PatternText()),
         (int, (Meta(ge=1, le=9),), Number(whole=True, least=1, most=9)),

@@ -104,6 +104,53 @@ def test_a_snippet_without_its_function(tmp_path: Path, scorer: dict[str, Any], 
         check_yaml_file(path)
 
 
+ARITIES = [
+    ("compute_scores", "sample, solver_output, x", "demands 3 arguments; it is called with (sample, solver_output)"),
+    ("compute_scores", "", "takes no argument; it is called with (sample, solver_output)"),
+    ("compute_scores", "sample, *, strict", "demands `strict` by name; it is called with (sample, solver_output)"),
+    ("compute_scores", "*samples", None),
+    ("compute_scores", "sample", None),
+    ("compute_scores", "sample, solver_output, x=1, *, y=2", None),
+    ("run_solver", "sample, model", "takes 2 arguments; it is called with (sample, model, trace)"),
+    ("run_solver", "sample, model, trace, x", "demands 4 arguments; it is called with (sample, model, trace)"),
+    ("run_solver", "sample, model, trace=None", None),
+    ("compute_metrics", "scores, k", "demands 2 arguments; it is called with (scores)"),
+    ("compute_metrics", "", "takes no argument; it is called with (scores)"),
+    ("compute_metrics", "scores", None),
+]
+
+
+@pytest.mark.parametrize(("function", "parameters", "problem"), ARITIES)
+def test_how_many_arguments_a_function_takes_is_known_before_it_is_called(
+    tmp_path: Path, function: str, parameters: str, problem: str | None
+) -> None:
+    snippet = f"import re\n\ndef {function}({parameters}):\n    return {{}}\n"
+    scorer: dict[str, Any] = EQUALS
+    solver = {}
+    if function == "compute_scores":
+        scorer = {"type": "python", "compute_scores_snippet": snippet}
+    elif function == "compute_metrics":
+        scorer = {**EQUALS, "metrics": [{"type": "python", "compute_metrics_snippet": snippet}]}
+    else:
+        solver = {"solver": {"type": "python", "run_solver_snippet": snippet}}
+    path = write_task(tmp_path, ROWS, [scorer], **solver)
+    if problem is None:
+        assert check_yaml_file(path).good == 1
+        return
+    with pytest.raises(UsageError) as refused:
+        check_yaml_file(path)
+    assert f"line 3 of the snippet: `{function}({parameters})` {problem}" in str(refused.value)
+
+
+def test_a_function_that_something_else_gives_may_take_anything(tmp_path: Path) -> None:
+    for snippet in (
+        "def wrap(f): return lambda *a: f()\n@wrap\ndef compute_scores(): pass\n",
+        "def compute_scores(): pass\ncompute_scores = lambda sample: {'v': 1}\n",
+        "def compute_scores(): pass\nfrom own import *\n",
+    ):
+        assert check_yaml_file(write_task(tmp_path, ROWS, [{"type": "python", "compute_scores_snippet": snippet}])).good
+
+
 def test_a_solver_without_its_function(tmp_path: Path) -> None:
     solver = {"type": "python", "run_solver_snippet": "def solve(sample, model): return ''\n"}
     assert "must define a function `run_solver`" in refused(write_task(tmp_path, ROWS, [EQUALS], solver=solver))

@@ -6,7 +6,7 @@ Nothing is executed; what is wrong with a piece of code has the place of its fie
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -16,6 +16,9 @@ from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here, i
 from assay.overriding import override
 from assay.patterns.matching import pattern_problem
 from assay.prompts.template import Reads, expression_reads, no_filter, template_reads
+from assay.text.wording import count_of
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +113,43 @@ class PythonText(Shape):
 
     may_be_placeholder = False
     function: str
+    arguments: tuple[str, ...]
+    """What the function is called with, in this order."""
+    fewest: int | None
+    """How many of them, from the left, it has to take; None: all."""
 
     @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        if is_code(value, where, report) and (problem := snippet_problem(value, self.function)):
+        if is_code(value, where, report) and (problem := self._problem(value)):
             report.wrong_content(where, problem)
         return value
+
+    def _problem(self, source: str) -> str | None:
+        if (problem := snippet_problem(source, self.function)) is not None:
+            return problem
+        if (defined := _defined(source, self.function)) is None:
+            return None
+        fewest = len(self.arguments) if self.fewest is None else self.fewest
+        return arity_problem(defined, self.arguments, fewest)
+
+
+def arity_problem(defined: _Function, arguments: Sequence[str], fewest: int) -> str | None:
+    """Why a function cannot be called with these arguments, or with fewer of them where it takes fewer."""
+    own = defined.args
+    positional = [*own.posonlyargs, *own.args]
+    demanded = len(positional) - len(own.defaults)
+    by_name = [each.arg for each, default in zip(own.kwonlyargs, own.kw_defaults, strict=True) if default is None]
+    shown = f"`{defined.name}({ast.unparse(own)})`"
+    called = f"it is called with ({', '.join(arguments)})" if arguments else "it is called without arguments"
+    if by_name:
+        why = f"demands `{by_name[0]}` by name"
+    elif demanded > len(arguments):
+        why = f"demands {count_of(demanded, 'argument')}"
+    elif own.vararg is None and len(positional) < fewest:
+        why = f"takes {count_of(len(positional), 'argument')}" if positional else "takes no argument"
+    else:
+        return None
+    return f"line {defined.lineno} of the snippet: {shown} {why}; {called}"
 
 
 def snippet_problem(source: str, function: str) -> str | None:
@@ -134,15 +168,21 @@ def snippet_problem(source: str, function: str) -> str | None:
 
 def parameters_demanded(source: str, function: str) -> list[str]:
     """The parameters without which a snippet's function cannot be called; none where that cannot be seen."""
-    try:
-        defined = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if (defined := _defined(source, function)) is None:
         return []
-    for item in reversed(defined):
-        if item.name == function:
-            positional = [*item.args.posonlyargs, *item.args.args]
-            return [parameter.arg for parameter in positional[: len(positional) - len(item.args.defaults)]]
-    return []
+    positional = [*defined.args.posonlyargs, *defined.args.args]
+    return [parameter.arg for parameter in positional[: len(positional) - len(defined.args.defaults)]]
+
+
+def _defined(source: str, function: str) -> _Function | None:
+    """The function as it is written; None where what is called in the end cannot be seen."""
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    giving = [each for each in statements if {function, "*"} & set(_names_given(ast.Module([each], [])))]
+    last = giving[-1] if giving else None
+    return last if isinstance(last, _Function) and not last.decorator_list else None
 
 
 def _names_given(tree: ast.AST) -> Iterator[str]:

@@ -202,7 +202,7 @@ def shape_of(kind: Any, markers: Sequence[Any] = ()) -> Shape:  # noqa: PLR0911,
             case TemplateOption() if kind is Any:
                 return TemplatedValue(marker.reads)
             case PythonOption():
-                return PythonText(marker.function)
+                return PythonText(marker.function, marker.arguments, marker.fewest)
             case ModelKey():
                 return REFERENCED_KEY
             case Pattern():

@@ -109,7 +109,10 @@ run_inference_snippet: |
 class CustomInference(Struct, frozen=True, kw_only=True, tag_field="connection_type", tag="custom_inference"):
     adapter: Adapter = None
     run_inference_snippet: Annotated[
-        str, PythonOption("`run_inference(body, environment)` gives the answer.", "run_inference")
+        str,
+        PythonOption(
+            "`run_inference(body, environment)` gives the answer.", "run_inference", ("body", "environment"), 1
+        ),
     ]
     environment: Annotated[dict[str, str], Doc("What it is given; `$NAME` is the variable of that name.")] = {}
     timeout: Annotated[Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)], Doc("Seconds for one answer.")] = 60

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assay.catalog import OptionError
 from assay.core.errors import UsageError
@@ -128,6 +128,25 @@ def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | No
                 for where in _parts_with(document.value, error.use, error.option, ()):
                     return document.error((*where, error.option), str(error))
     return None
+
+
+def located_code(definition: TaskDefinition, use: str, option: str, code: str, message: str) -> PlacedError | None:
+    """An error of a part's Python, at its field; None where that is in no YAML file, or not told apart."""
+    for path in definition.provenance.files:
+        if Path(path).suffix in (".yaml", ".yml"):
+            with suppress(UsageError):
+                document = read_yaml(path)
+                parts = [(*where, option) for where in _parts_with(document.value, use, option, ())]
+                same = [where for where in parts if _at(document.value, where) == code] or parts
+                if len(same) == 1:
+                    return document.error(same[0], message)
+    return None
+
+
+def _at(value: Any, where: FieldPath) -> Any:
+    for step in where:
+        value = value[step]
+    return value
 
 
 def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterator[FieldPath]:

@@ -144,7 +144,9 @@ class PostprocessorEntry(TypedDict):
     postprocess_snippet: Annotated[
         str,
         PythonOption(
-            "`postprocess(sample, solver_output)` returns a list of pairs (sample, solver output).", "postprocess"
+            "`postprocess(sample, solver_output)` returns a list of pairs (sample, solver output).",
+            "postprocess",
+            ("sample", "solver_output"),
         ),
     ]
 
@@ -308,7 +310,7 @@ compute_evidence_snippet: |
 )
 class SystemTask(Struct, frozen=True, kw_only=True, tag_field="type", tag="system_task"):
     compute_evidence_snippet: Annotated[
-        str, PythonOption("Returns `{metrics: {name: {value, reason}}}`.", "compute_evidence")
+        str, PythonOption("Returns `{metrics: {name: {value, reason}}}`.", "compute_evidence", ())
     ]
 
 
@@ -349,7 +351,9 @@ generate_snippet: |
 """,
 )
 class PythonStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="python"):
-    generate_snippet: Annotated[str, PythonOption("Returns a mapping of columns.", "generate")]
+    generate_snippet: Annotated[
+        str, PythonOption("Returns a mapping of columns.", "generate", ("row", "index", "seed"), 0)
+    ]
 
 
 @part(

@@ -105,7 +105,7 @@ def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> Non
             report.wrong(inside, f"without a solver, the scorer `{kind}` has no answer to score; {needed}")
         snippet = None if info is None or info.sees_all else scorer.get(_SNIPPET)
         demanded = parameters_demanded(str(snippet), "compute_scores") if snippet is not None else []
-        if len(demanded) > 1:
+        if len(demanded) == 2:  # more are too many for every task
             report.wrong_content(
                 (*inside, _SNIPPET),
                 f"`compute_scores({', '.join(demanded)})` is called with the sample alone: without a `solver` there is "
