@@ -109,6 +109,8 @@ SCORERS: dict[str, list[Case]] = {
     "string_equals": [Case({"ground_truth": "{{ sample.gt }}", "value": "{{ model_output }}"})],
     "string_equals_mcqa": [Case({"ground_truth_choice": "{{ sample.gt }}", "choices": "{{ sample.choices }}"})],
     "bleu": [Case({"ground_truth": "{{ sample.gt }}"})],
+    "corpus_bleu": [Case({"ground_truth": "{{ sample.gt }}"})],
+    "corpus_chrf": [Case({"ground_truth": "{{ sample.gt }}"})],
     "model_as_a_judge_classifier": [
         Case({**JUDGED, "correct_labels": ["good"], "incorrect_labels": ["bad"]}, judge=says("good"))
     ],

@@ -64,6 +64,8 @@ AGGREGATES: dict[str, list[dict[str, Any]]] = {
     "python": [{"compute_metrics_snippet": "def compute_metrics(scores): ..."}],
     "evidence": [{}],
     "bits_per_byte": [{}],
+    "corpus_bleu": [{}],
+    "corpus_chrf": [{}],
     "perplexity": [{"unit": "word"}, {"unit": "token"}],
 }
 

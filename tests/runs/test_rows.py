@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -62,21 +62,6 @@ def test_values_that_are_missing_or_not_plain() -> None:
     assert plain_rows([{"day": date(2026, 1, 2), "tags": ("a", "b"), "in": {"x": numpy.float64(0.5)}}]) == [
         {"day": "2026-01-02", "tags": ["a", "b"], "in": {"x": 0.5}}
     ]
-
-
-def test_scorers_are_names_and_functions_of_answer_and_row() -> None:
-    def ends_with_number(answer: str, row: Mapping[str, Any]) -> bool:
-        return answer.endswith(str(row["n"]))
-
-    assert score(ROWS, last_word, ["contains", ends_with_number]) == 1.0
-    assert score(ROWS, "stub:r3", ends_with_number) == pytest.approx(1 / 6)
-    assert score(ROWS, "stub:r3", lambda answer, row: row["n"] / 10) == pytest.approx(0.25)
-
-
-def test_a_scorer_that_breaks_is_a_failure_and_no_score() -> None:
-    board = assay.evaluate(ROWS, last_word, lambda answer, row: 1 / (row["n"] - 2), **ASKED).leaderboard
-    assert board.tasks[0].failed == 3, "a division by zero, and two numbers below 0"
-    assert assay.evaluate(ROWS, last_word, lambda answer, row: None, **ASKED).leaderboard.overall_score is None
 
 
 def test_several_models_and_prompts_are_runs_with_labels(folder: Path) -> None:

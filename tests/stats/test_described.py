@@ -15,6 +15,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "frequency": {"field": "kind", "label": "a"},
     "binary-classification": {"field_gt": "a", "field_pred": "b", "positive_answer": True, "negative_answer": False},
     "multiclass-classification": {"field_gt": "a", "field_pred": "b"},
+    "over_trials": {
+        "trials": [{"name": "n", "field": "score", "function": "mean", "k": None}],
+        "use": "mean",
+        "options": {"field": "n"},
+    },
     "weighted_average": {"field": "kind", "weights": {"a": 1, "b": -1}},
 }
 UNDIRECTED = {"std_dev", "python", "evidence"}

@@ -97,8 +97,8 @@ def bleu_4(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -
     Reference: Papineni et al. 2002, https://aclanthology.org/P02-1040; values equal sacrebleu's sentence BLEU
     (eff:yes, tok:13a, smooth:exp) divided by 100.
     """
-    words = _tokens_13a(prediction)
-    return max((_sentence_bleu(words, _tokens_13a(target)) for target in targets), default=0.0)
+    words = tokens_13a(prediction)
+    return max((_sentence_bleu(words, tokens_13a(target)) for target in targets), default=0.0)
 
 
 def _sentence_bleu(words: list[str], target: list[str]) -> float:
@@ -115,6 +115,13 @@ def _sentence_bleu(words: list[str], target: list[str]) -> float:
         log_precisions += math.log((hits or 0.5**misses) / (length - n + 1))
     brevity = min(0.0, 1 - len(target) / length)
     return min(1.0, math.exp(brevity + log_precisions / order))
+
+
+def shared_ngrams(words: list[str], target: list[str]) -> list[int]:
+    """How many 1-, 2-, 3- and 4-grams the texts share, each counted at most as often as the target has it."""
+    if len(words) > LONG:
+        return _shared_in_long(words, target)
+    return [_shared(words, target), *_shared_longer(words, target)]
 
 
 LONG, STRETCH = 20_000, 5040
@@ -199,7 +206,7 @@ _DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _ORDINARY = bytes(byte for byte in range(256) if chr(byte) not in _ALONE + ".,-0123456789")
 
 
-def _tokens_13a(text: str) -> list[str]:
+def tokens_13a(text: str) -> list[str]:
     """The words and symbols of a text as WMT's mteval-v13a script splits them."""
     text = text.rstrip()
     if "<" in text or "&" in text or "\n" in text:

@@ -1,4 +1,6 @@
-"""`string_equals`, `string_equals_mcqa` and `bleu`: rendered texts compared, without a judge."""
+"""`string_equals`, `string_equals_mcqa`, `bleu`, and the counts of corpus BLEU and chrF: texts compared, without a
+judge.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from assay.core.describe import ScorerInfo, describes, mean_of, share
+from assay.core.describe import DefaultAggregate, ScorerInfo, count, describes, mean_of, share
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, ScoreValue, Trace
+from assay.metrics.corpus_overlap import BLEU_COUNTS, CHRF_COUNTS, bleu_counts, chrf_counts
 from assay.metrics.overlap import bleu_4
 from assay.overriding import override
 from assay.part_options import OldName, TemplateOption, part
@@ -76,6 +79,30 @@ class Bleu(_Compared):
     @override
     def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
         return {"bleu_score": bleu_4(given, (truth,), {})}
+
+
+@describes(
+    ScorerInfo(values=tuple(count(name) for name in BLEU_COUNTS), aggregates=(DefaultAggregate(use="corpus_bleu"),))
+)
+@part("What corpus BLEU counts in an answer.", example='ground_truth: "{{ sample.answer }}"')
+class CorpusBleu(_Compared):
+    """The counts of one answer against one reference, which the aggregate `corpus_bleu` sums over the task."""
+
+    @override
+    def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
+        return dict(zip(BLEU_COUNTS, map(float, bleu_counts(given, truth)), strict=True))
+
+
+@describes(
+    ScorerInfo(values=tuple(count(name) for name in CHRF_COUNTS), aggregates=(DefaultAggregate(use="corpus_chrf"),))
+)
+@part("What corpus chrF counts in an answer.", example='ground_truth: "{{ sample.answer }}"')
+class CorpusChrf(_Compared):
+    """The counts of one answer against one reference, which the aggregate `corpus_chrf` sums over the task."""
+
+    @override
+    def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
+        return dict(zip(CHRF_COUNTS, map(float, chrf_counts(given, truth)), strict=True))
 
 
 def _of_column(name: str) -> str:
