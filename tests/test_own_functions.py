@@ -66,6 +66,20 @@ def test_the_values_and_helpers_that_a_function_reads_tell_it_from_another() -> 
     assert len({sha256("a"), sha256("b"), sha256(["a"]), sha256("a", body="prompt.upper()")}) == 4
 
 
+def test_values_behind_helpers_of_helpers_tell_functions_apart() -> None:
+    def calling(value: str) -> Callable[[str], str]:
+        def reads(prompt: str) -> str:
+            return value
+
+        def helps(prompt: str) -> str:
+            return reads(prompt)
+
+        return lambda prompt: helps(prompt)
+
+    assert name_of(calling("a")) == name_of(calling("a"))
+    assert name_of(calling("a")) != name_of(calling("b"))
+
+
 @pytest.mark.parametrize(
     "writing",
     [

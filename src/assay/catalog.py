@@ -26,6 +26,8 @@ from assay.text.wording import hint, in_yaml, nearest
 if TYPE_CHECKING:
     from inspect import Parameter
 
+JUDGE = "judge"
+"""The key of the model that judges, where nobody chose another one."""
 OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
 """Options of parts that name another model by key; the model's description is stored next to the key as `model`."""
 

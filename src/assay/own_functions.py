@@ -22,7 +22,8 @@ from assay.core.errors import UsageError
 
 HERE = "here:"
 LONGEST_SOURCE = 4000
-_DEEPEST = 4
+_DEEPEST = 10
+"""How far values are followed: through three functions that call one another, with a dictionary and its items each."""
 _PLAIN = (str, int, float, bool, bytes, complex, type(None), type(Ellipsis))
 _ROUTINES = (FunctionType, MethodType, BuiltinMethodType, staticmethod, classmethod)
 _FILLING = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault"}
@@ -36,11 +37,14 @@ def is_async(function: Callable[..., Any]) -> bool:
     return iscoroutinefunction(function) or iscoroutinefunction(function.__call__)  # type: ignore[operator]  # any callable has it
 
 
-def name_of(function: Callable[..., Any]) -> str:
-    """The name of the function wherever one is needed; from now on it can be looked up by that name."""
+def name_of(function: Callable[..., Any], *, made_of: Callable[..., Any] | None = None) -> str:
+    """The name of the function wherever one is needed; from now on it can be looked up by that name.
+
+    One that is `made_of` another differs as that one does.
+    """
     if can_be_imported(function):
         return f"{function.__module__}:{function.__qualname__}"
-    name = f"{HERE}{function.__name__.strip('<>')}@{code_sha256(function)[:12]}"
+    name = f"{HERE}{function.__name__.strip('<>')}@{code_sha256(made_of or function)[:12]}"
     _handed_over[name] = function
     return name
 

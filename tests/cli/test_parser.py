@@ -22,7 +22,7 @@ def test_files_may_stand_on_both_sides_of_a_flag(tmp_path: Path) -> None:
     assert [row["task"] for row in leaderboard(tmp_path / "run")["tasks"]] == ["one", "two"]  # type: ignore[attr-defined]
 
 
-def test_a_judge_is_chosen_with_model_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_grader_is_chosen_with_model_for(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["run", "--judge", "openai:x"])
-    assert "unknown flag --judge. Write --model-for judge=MODEL" in capsys.readouterr().err
+        main(["run", "--grader", "openai:x"])
+    assert "unknown flag --grader. Write --model-for grader=MODEL" in capsys.readouterr().err

@@ -83,6 +83,23 @@ def test_recorded_answers_need_no_model() -> None:
         assay.evaluate(ROWS, "toy", answers="q")
 
 
+def test_a_value_that_a_scorer_reads_makes_it_another() -> None:
+    mark = 1.0
+
+    def marked(answer: str, row: Mapping[str, Any]) -> float:
+        return mark
+
+    assert score(ROWS, last_word, marked) == 1.0
+    mark = 0.0
+    assert score(ROWS, last_word, marked) == 0.0
+
+
+def test_a_lazy_frame_is_collected() -> None:
+    import polars
+
+    assert score(polars.LazyFrame(ROWS), last_word) == 1.0
+
+
 def test_a_running_loop_is_no_obstacle() -> None:
     async def notebook() -> tuple[float | None, float | None]:
         waited = score(ROWS, last_word)
@@ -113,6 +130,9 @@ def test_with_texts_it_is_the_share_of_right_ones() -> None:
         ((ROWS, last_word), {"target": "traget"}, r"unknown column `traget`\. Did you mean `target`\?"),
         (([{"a": 1}, {"b": 2}], last_word), {}, r"row 2 has no `a` \(row 1 has a\)"),
         (([{"a": 1}, 2], last_word), {}, "row 2 is int 2; a row is a mapping"),
+        ((ROWS[0], last_word), {}, "a mapping is one row: pass a list of rows"),
+        ((ROWS, last_word), {"answers": "q", "prompt": None}, "answers='q': recorded answers call no model"),
+        ((ROWS, last_word), {"judge": "toy"}, "no task here has a model with the key `judge`"),
         ((ROWS, last_word, lambda answer: True), {}, r"takes 1 values; a scorer takes \(answer, row\)"),
     ],
 )

@@ -18,7 +18,7 @@ _WRONG_TYPE = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'$", 
 _REQUIRED = re.compile(r"(the following arguments are required: )(.*)$", re.DOTALL)
 _NUMBERS = {"int": "a whole number", "float": "a number"}
 
-_KNOWN_ELSEWHERE = {"--judge": "--model-for judge=MODEL", "--grader": "--model-for grader=MODEL"}
+_KNOWN_ELSEWHERE = {"--grader": "--model-for grader=MODEL"}
 """Flags that people try, and what does it here."""
 
 

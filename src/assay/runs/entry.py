@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
 
+from assay.catalog import JUDGE
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.metrics.assertions import evaluate as share_of_texts
@@ -30,6 +31,8 @@ async def aevaluate(
     target: str | None = None,
     answers: str | None = None,
     contexts: str | None = None,
+    labels: str | None = None,
+    judge: str | None = None,
     name: str = "rows",
     **options: Unpack[EvaluationOptions],
 ) -> EvaluationResult:
@@ -41,22 +44,27 @@ async def aevaluate(
     is the model that the files name, else the toy model.
 
     Of rows and tables: `prompt` is a template or the path of one, or several; `target` the column of right answers,
-    `answers` one of recorded answers, which need no model; `contexts` one of retrieved passages. Columns that are left
-    out are guessed where only one can be meant. `scorer` is a name, a function of `(answer, row)`, or several; for
-    tasks it takes the place of the metric that they name.
+    `answers` one of recorded answers, which need no model; `contexts` one of retrieved passages, `labels` one of
+    what people said of the answers, for a judge's agreement with them. Columns that are left out are guessed where
+    only one can be meant. `scorer` is a name, a function of `(answer, row)`, or several; for tasks it takes the place
+    of the metric that they name. `judge` is the model of scorers that judge.
 
     `options` are the settings of a run (`temperature`, `repeat`, `limit`, `budget_cost`, …), those of reading tasks
     (`models`, `dataset`, …), and `folder`, `fresh`, `gates`, `baseline`, `progress`, …. One without effect is
     refused. The same call resumes a run that was interrupted.
     """
-    said = _said_of_tables(prompt, target, answers, contexts)
+    said = _said_of_tables(prompt, target=target, answers=answers, contexts=contexts, labels=labels)
+    if answers is not None and model is not None:
+        raise UsageError(f"answers={answers!r}: recorded answers call no model; leave `model` out")
     given: dict[str, Any] = dict(options)
+    if judge is not None:
+        given["models"] = {JUDGE: judge, **(given.get("models") or {})}
     if given.get("progress") is None:
         given["progress"] = progress_here()
     read = _tasks(tasks, name)
     are_rows = isinstance(read, str) and not isinstance(tasks, str)
     if are_rows or said:
-        said |= _scorers_of_tables(scorer)
+        said |= {**_scorers_of_tables(scorer), "by_keywords": True}
         given["source_options"] = {**(given.get("source_options") or {}), "rows" if are_rows else "table": said}
     elif scorer is not None:
         if isinstance(scorer, list | tuple):
@@ -86,6 +94,8 @@ def evaluate(
     target: str | None = None,
     answers: str | None = None,
     contexts: str | None = None,
+    labels: str | None = None,
+    judge: str | None = None,
     name: str = "rows",
     **options: Unpack[EvaluationOptions],
 ) -> EvaluationResult: ...
@@ -111,11 +121,9 @@ def _are_texts(args: tuple[Any, ...]) -> bool:
     )
 
 
-def _said_of_tables(
-    prompt: Prompt | None, target: str | None, answers: str | None, contexts: str | None
-) -> dict[str, Any]:
+def _said_of_tables(prompt: Prompt | None, **columns: str | None) -> dict[str, Any]:
     prompts = [] if prompt is None else [prompt] if isinstance(prompt, str | Path) else [*prompt]
-    said = {"prompt": tuple(map(str, prompts)) or None, "target": target, "answers": answers, "contexts": contexts}
+    said = {"prompt": tuple(map(str, prompts)) or None, **columns}
     return {name: value for name, value in said.items() if value is not None}
 
 

@@ -46,7 +46,7 @@ def scorer_name(scorer: str | Callable[..., Any]) -> str:
     takes = len(inspect.signature(scorer).parameters)
     if takes not in (_OF_METRIC, _OF_ROW):
         raise UsageError(f"{in_python(scorer)} takes {takes} values; a scorer takes (answer, row)")
-    name = name_of(scorer if takes == _OF_METRIC else _factory(scorer))
+    name = name_of(scorer) if takes == _OF_METRIC else name_of(_factory(scorer), made_of=scorer)
     choose(name)
     return name
 

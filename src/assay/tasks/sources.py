@@ -121,7 +121,10 @@ def refuse_unclaimed(claimed: Sequence[str], data: Mapping[str, str], options: M
     """`UsageError` for settings of sources that none of these tasks is from."""
     for name, given in options.items():
         if given and name not in claimed:
-            flags = ", ".join(flag_of(name, option) for option in given)
+            keywords = given.get("by_keywords", False)
+            flags = ", ".join(
+                f"{option}=" if keywords else flag_of(name, option) for option in given if option != "by_keywords"
+            )
             raise UsageError(f"{flags}: only for {name.lstrip('.')} tasks: {_written(name)}")
     if data and not any(isinstance(source_called(name), UsesData) for name in claimed):
         raise UsageError("--data: only for tasks of other programs: `lm-eval:`, `inspect:` and `openai-evals:` take it")

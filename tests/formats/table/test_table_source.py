@@ -101,6 +101,60 @@ def test_passages_questions_and_right_answers_reach_a_judged_metric(folder: Path
     assert recall["model_key"] == "judge"
 
 
+RAG = [{"question": "q", "answer": "a", "contexts": ["p"], "truth": "t", "right?": "yes"}]
+ANSWERED = {"answers": "answer", "target": "truth"}
+
+
+@pytest.mark.parametrize(
+    ("scorer", "said", "options"),
+    [
+        ("context_precision", {}, {"reference": "{{ sample.truth }}", "question": "{{ sample.question }}"}),
+        ("answer_relevance", {}, {"question": "{{ sample.question }}"}),
+        ("summarisation", {}, {"document": "{{ sample.question }}"}),
+        ("faithfulness", {"labels": "right?"}, {"labels": '{{ sample["right?"] }}'}),
+        ("rag_checker", {}, {"query_column": "question", "target_column": "truth", "contexts_column": "contexts"}),
+    ],
+)
+def test_judged_metrics_read_the_columns_of_a_log(
+    folder: Path, scorer: str, said: dict[str, Any], options: dict[str, str]
+) -> None:
+    (folder / "log.json").write_text(json.dumps(RAG))
+    table = {**ANSWERED, "scorer": (scorer,), **said}
+    (task,) = load_tasks("log.json", source_options={"table": table}, models={"judge": "stub:x"})
+    assert options.items() <= task.scorers[0].options.items()
+
+
+def test_a_judge_reads_the_question_that_the_prompt_shows(folder: Path) -> None:
+    (folder / "asked.json").write_text('[{"frage": "q", "soll": "t"}]')
+    said = {"prompt": ("Sag: {{ frage }}",), "scorer": ("answer_relevance",)}
+    (task,) = load_tasks("asked.json", source_options={"table": said}, models={"judge": "stub:x"})
+    assert task.scorers[0].options["question"] == "{{ sample.frage }}"
+    assert "asked.json: the questions are in the column `frage`" in task.provenance.warnings
+
+
+@pytest.mark.parametrize(
+    ("scorer", "without", "message"),
+    [
+        ("faithfulness", "contexts", "which column has the retrieved passages? Say --contexts COLUMN"),
+        ("rag_checker", "contexts", "which column has the retrieved passages? Say --contexts COLUMN"),
+        ("context_recall", "truth", "which column has the right answers? Say --target COLUMN"),
+        ("rag_checker", "truth", "which column has the right answers? Say --target COLUMN"),
+        ("answer_relevance", "question", "which column is the question? Call it `question`"),
+    ],
+)
+def test_a_column_that_a_judge_lacks_is_asked_for_before_it_is_called(
+    folder: Path, scorer: str, without: str, message: str
+) -> None:
+    rows = [{name: value for name, value in row.items() if name != without} for row in RAG]
+    rows = [{**row, "title": "one", "text": "two"} for row in rows]
+    (folder / "log.json").write_text(json.dumps(rows))
+    with pytest.raises(UsageError) as refused:
+        load_tasks(
+            "log.json", source_options={"table": {"answers": "answer", "scorer": (scorer,)}}, models={"judge": "stub:x"}
+        )
+    assert message in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [
@@ -112,7 +166,11 @@ def test_passages_questions_and_right_answers_reach_a_judged_metric(folder: Path
         ({"prompt": ("{{ review }}", "{{ review }}!")}, "several prompts are told apart by the names of their files"),
         ({"scorer": ("contians",)}, "unknown scorer `contians`. Did you mean `contains`?"),
         ({"scorer": ("model_as_a_judge_scorer",)}, "--scorer model_as_a_judge_scorer: needs `"),
-        ({"contexts": "review"}, "none of these scorers reads passages"),
+        ({"contexts": "review", "prompt": ("{{ review }}",)}, "none of these scorers reads passages"),
+        ({"labels": "review", "prompt": ("{{ review }}",)}, "none of these scorers is a judge"),
+        ({"scorer": ("contains", "contains")}, "--scorer contains: named twice"),
+        ({"target": "lable", "by_keywords": True}, "target='lable': reviews.csv: unknown column `lable`"),
+        ({"prompt": ("nofile.txt",), "by_keywords": True}, "prompt='nofile.txt': there is no such file"),
         ({"sheet": "one"}, "`sheet` is for .xlsx"),
     ],
 )

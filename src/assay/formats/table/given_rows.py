@@ -44,8 +44,14 @@ def items_of(data: Any) -> Iterable[Any]:
             rows: Iterable[Any] = data.to_dict("records")
         case "polars", "DataFrame":
             rows = data.to_dicts()
+        case "polars", "LazyFrame":
+            rows = data.collect().to_dicts()
         case "pyarrow", "Table":
             rows = data.to_pylist()
+        case (("pandas" | "polars"), "Series"):
+            raise UsageError("a Series is one column: pass the table that has the questions and the right answers too")
+        case _ if isinstance(data, Mapping):
+            raise UsageError("a mapping is one row: pass a list of rows, such as [{'question': …, 'target': …}]")
         case _:
             rows = data
     return rows

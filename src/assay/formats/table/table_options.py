@@ -16,7 +16,17 @@ class TableOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The column of recorded answers: no model is called."""
     contexts: str | None = None
     """The column of retrieved passages."""
+    labels: str | None = None
+    """The column of what people said of the answers, for agreement with a judge."""
     scorer: tuple[str, ...] = ()
     separator: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    by_keywords: bool = False
+    """Whether a Python program says this, and not flags."""
+
+    def word(self, option: str, value: object = None) -> str:
+        """What the user calls an option, or wrote of it."""
+        if value is None:
+            return f"{option}=" if self.by_keywords else f"--{option}"
+        return f"{option}={value!r}" if self.by_keywords else f"--{option} {value}"

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from assay.catalog import OTHER_MODELS, OWN_NAME, unknown_name
+from assay.catalog import JUDGE, OTHER_MODELS, OWN_NAME, unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.datasets.rows import Row
@@ -18,6 +18,7 @@ from assay.datasets.tables import table
 from assay.datasets.text_table import text_form
 from assay.formats.declarative.records import Options
 from assay.formats.declarative.schema.scorers import SCORER
+from assay.formats.declarative.shape import Field
 from assay.formats.declarative.yaml_reader import Plain
 from assay.formats.table.table_options import TableOptions
 from assay.own_functions import is_here
@@ -28,13 +29,12 @@ from assay.text.os_errors import is_file
 
 EXACT = "normalized_exact_match"
 """What compares where nothing else is asked for: equal but for case and spaces."""
-JUDGE = "judge"
-"""The key of the model that judges."""
 _TARGETS = (
     *("target", "expected", "expected_answer", "expected_output", "expected_label", "gold", "ground_truth", "truth"),
     *("label", "ideal", "reference", "reference_answer", "correct_answer"),
 )
 _QUESTIONS = ("question", "prompt", "input", "query", "instruction")
+_CONTEXTS = ("context", "contexts", "passages", "retrieved_contexts", "retrieved_passages")
 _IDS = ("id", "sample_id")
 _MOST_PROMPT_BYTES = 1 << 20
 
@@ -98,7 +98,7 @@ class TableTask:
 def task_of_file(path: Path, said: TableOptions) -> TableTask:
     """What a table in a file means; `UsageError` where that is not clear, with what to say."""
     form, remarks = _form_of(path, {"separator": said.separator, "encoding": said.encoding, "sheet": said.sheet})
-    columns = _Columns(str(path), _first_row(path, form))
+    columns = _Columns(str(path), _first_row(path, form), said)
     return _task(columns, said, remarks, name=path.stem, source={"type": "local", **form}, path=path)
 
 
@@ -109,22 +109,33 @@ def task_of_rows(name: str, rows: list[Row], said: TableOptions) -> TableTask:
     if not rows:
         raise UsageError(f"{name}: there are no rows")
     samples: list[Plain] = [*rows]
-    return _task(_Columns(name, rows[0]), said, [], name=name, source={"type": "inline", "samples": samples})
+    return _task(_Columns(name, rows[0], said), said, [], name=name, source={"type": "inline", "samples": samples})
 
 
 def _task(
     columns: _Columns, said: TableOptions, remarks: list[str], *, name: str, source: Options, path: Path | None = None
 ) -> TableTask:
     if said.answers is not None and said.prompt:
-        raise UsageError("--answers: recorded answers were given already; leave --prompt out")
+        raise UsageError(
+            f"{said.word('answers')}: recorded answers were given already; leave {said.word('prompt')} out"
+        )
+    if twice := next((scorer for scorer in said.scorer if said.scorer.count(scorer) > 1), None):
+        raise UsageError(f"{said.word('scorer', twice)}: named twice")
     prompts = tuple(_prompt(text, columns) for text in said.prompt)
     if len(prompts) > 1 and (bare := [prompt.text for prompt in prompts if prompt.file is None]):
-        raise UsageError(f"--prompt {bare[0][:40]!r}: several prompts are told apart by the names of their files")
-    target = columns.named("--target", said.target) or columns.guessed(_TARGETS, remarks, "the right answers are in")
-    answers = columns.named("--answers", said.answers)
-    read = [column for prompt in prompts for column in prompt.columns]
-    heard = tuple(remarks)
-    question = None if prompts else columns.question(target, answers, remarks)
+        raise UsageError(
+            f"{said.word('prompt', bare[0][:40])}: several prompts are told apart by the names of their files"
+        )
+    target = columns.named("target") or columns.guessed(_TARGETS, remarks, "the right answers are in")
+    answers, contexts, labels = columns.named("answers"), columns.named("contexts"), columns.named("labels")
+    read = [*dict.fromkeys(column for prompt in prompts for column in prompt.columns)]
+    about_passages: list[str] = []
+    if contexts is None:
+        found = columns.guessed(_CONTEXTS, about_passages, "the passages are in")
+        contexts = found if answers is not None or found in read else None
+    about_questions: list[str] = []
+    others = (target, answers, contexts, labels)
+    question = columns.question(others, about_questions, read=read if prompts else None, is_needed=answers is None)
     if answers is not None:
         solver: Options = {"type": "pass_through_solver", "answer_column": answers}
     else:
@@ -134,11 +145,13 @@ def _task(
             "type": "single_turn_solver",
             "input_builder": {"type": "chat_completion", "input_messages": messages},
         }
-    found = _Found(columns, target, columns.named("--contexts", said.contexts), question)
-    scorers: list[Plain] = [_scorer(scorer, found) for scorer in said.scorer or (EXACT,)]
-    found.refuse_unread()
-    if answers is not None and not found.reads_question:
-        remarks[:] = heard  # it is only shown
+    cells = _Cells(columns, target, contexts, labels, question)
+    scorers: list[Plain] = [_scorer(scorer, cells) for scorer in said.scorer or (EXACT,)]
+    cells.refuse_unread()
+    if cells.are_read(_PASSAGES):
+        remarks += about_passages
+    if cells.are_read(_ASKED) or not (prompts or answers is not None):
+        remarks += about_questions
     return TableTask(
         name=name,
         source=source,
@@ -146,7 +159,7 @@ def _task(
         solver=solver,
         scorers=scorers,
         prompts=prompts,
-        columns=TableColumns(text=question or next(iter(read), None), target=target),
+        columns=TableColumns(text=next(iter(read), question), target=target),
         remarks=tuple(f"{columns.where}: {remark}" for remark in remarks),
     )
 
@@ -173,14 +186,19 @@ def _first_row(path: Path, form: Mapping[str, str]) -> Row:
 class _Columns:
     """The columns of a table, and which of them is meant."""
 
-    def __init__(self, where: str, row: Row) -> None:
+    def __init__(self, where: str, row: Row, said: TableOptions) -> None:
         self.where = where
+        self.said = said
         self.names = list(row)
         self._texts = [name for name, value in row.items() if isinstance(value, str)]
 
-    def named(self, flag: str, name: str | None) -> str | None:
+    def named(self, option: str) -> str | None:
+        """The column that an option names."""
+        name: str | None = getattr(self.said, option)
         if name is not None and name not in self.names:
-            raise UsageError(f"{flag} {name}: {self.where}: {unknown_name('column', name, self.names)}")
+            raise UsageError(
+                f"{self.said.word(option, name)}: {self.where}: {unknown_name('column', name, self.names)}"
+            )
         return name
 
     def guessed(self, words: Sequence[str], remarks: list[str], what: str) -> str | None:
@@ -191,94 +209,126 @@ class _Columns:
         remarks.append(f"{what} the column `{found[0]}`")
         return found[0]
 
-    def question(self, target: str | None, answers: str | None, remarks: list[str]) -> str | None:
-        """The column of questions; None where answers are recorded and no column is called a question."""
-        heard = list(remarks)
+    def question(
+        self, others: Sequence[str | None], remarks: list[str], *, read: Sequence[str] | None, is_needed: bool
+    ) -> str | None:
+        """The column of questions: by its name, or the only one that prompts read or that has no other use."""
         if found := self.guessed(_QUESTIONS, remarks, "the questions are in"):
             return found
-        others = [name for name in self._texts if name not in (target, answers) and name.lower() not in _IDS]
-        if answers is not None:
-            remarks[:] = heard
+        free = [name for name in self._texts if name not in others and name.lower() not in _IDS]
+        could_be = free if read is None else [name for name in read if name not in others]
+        if len(could_be) == 1:
+            remarks.append(f"the questions are in the column `{could_be[0]}`")
+            return could_be[0]
+        if read is not None or not is_needed:
             return None
-        if len(others) == 1:
-            remarks.append(f"the questions are in the column `{others[0]}`")
-            return others[0]
-        listed = " or ".join(f"`{name}`" for name in others or self.names)
-        example = (others or self.names)[0]
+        listed = " or ".join(f"`{name}`" for name in free or self.names)
+        example = (free or self.names)[0]
+        prompt = f"{self.said.word('prompt')}{'' if self.said.by_keywords else ' FILE'}"
         raise UsageError(
-            f"{self.where}: which column is the question: {listed}? Say --prompt FILE, with {_cell(example)} in the "
-            "file where the row's text belongs; --answers COLUMN is for answers that are recorded"
+            f"{self.where}: which column is the question: {listed}? Say {prompt}, with {_cell(example)} where the "
+            f"row's text belongs; {self.said.word('answers')} names the column of answers that are recorded"
+        )
+
+    def which(self, what: str, option: str) -> UsageError:
+        column = "" if self.said.by_keywords else " COLUMN"
+        columns = ", ".join(self.names)
+        return UsageError(
+            f"{self.where}: which column has {what}? Say {self.said.word(option)}{column}; columns: {columns}"
         )
 
 
-class _Found:
-    """What scorers may read, and what of it one of them does."""
+_ASKED = ("question", "document", "query_column", "question_column")
+_PASSAGES = ("passages", "contexts_column")
+_RIGHT = ("ground_truth", "value", "reference", "target_column")
 
-    def __init__(self, columns: _Columns, target: str | None, contexts: str | None, question: str | None) -> None:
+
+class _Cells:
+    """What scorers may read of a row, and what of it they do."""
+
+    def __init__(
+        self, columns: _Columns, target: str | None, contexts: str | None, labels: str | None, question: str | None
+    ) -> None:
         self.columns = columns
-        self.target = target
+        self._target = target
         self._contexts = contexts
+        self._labels = labels
         self._question = question
         self._read: set[str] = set()
 
-    def value(self, option: str, *, required: bool) -> Plain:
-        """What an option of a scorer is; None for one about which nothing was said."""
-        if option == "value" and not required:  # the text that is compared: the answer itself
+    def value(self, option: str, field: Field) -> Plain:
+        """What an option of a scorer is; None for one about which nothing was said, and that needs nothing."""
+        if option == "value" and not field.is_required:  # the text that is compared: the answer itself
             return None
         self._read.add(option)
-        match option:
-            case "ground_truth" | "value" | "reference":
-                return _cell_of(self.target)
-            case "target_column":
-                return self.target
-            case "contexts_column" | "passages":
-                return self._contexts if option == "contexts_column" else _cell_of(self._contexts)
-            case "query_column" | "question_column" | "question":
-                return _cell_of(self._question) if option == "question" else self._question
-        return JUDGE if option in OTHER_MODELS else None
+        needed = field.is_required or field.default is not None
+        column: str | None = None
+        if option in _RIGHT:
+            column = self._target
+            if column is None and (needed or option == "ground_truth"):
+                raise self.columns.which("the right answers", "target")
+        elif option in _PASSAGES:
+            column = self._contexts
+            if column is None and self.columns.said.answers is not None:
+                raise self.columns.which("the retrieved passages", "contexts")
+        elif option in _ASKED:
+            column = self._question
+            if column is None and needed:
+                raise UsageError(
+                    f"{self.columns.where}: which column is the question? Call it `question`; columns: "
+                    f"{', '.join(self.columns.names)}"
+                )
+        elif option == "labels":
+            column = self._labels
+        elif option in OTHER_MODELS:
+            return JUDGE
+        return column if column is None or option.endswith("_column") else _cell(column)
 
     @property
-    def reads_question(self) -> bool:
-        return not self._read.isdisjoint(("query_column", "question_column", "question"))
+    def target_cell(self) -> str | None:
+        return None if self._target is None else _cell(self._target)
+
+    def are_read(self, options: Sequence[str]) -> bool:
+        return not self._read.isdisjoint(options)
 
     def refuse_unread(self) -> None:
-        if self._contexts is not None and self._read.isdisjoint(("contexts_column", "passages")):
+        said = self.columns.said
+        if said.contexts is not None and not self.are_read(_PASSAGES):
             raise UsageError(
-                f"--contexts {self._contexts}: none of these scorers reads passages; --scorer faithfulness does"
+                f"{said.word('contexts', said.contexts)}: none of these scorers reads passages; "
+                f"{said.word('scorer', 'faithfulness')} does"
+            )
+        if said.labels is not None and not self.are_read(("labels",)):
+            raise UsageError(
+                f"{said.word('labels', said.labels)}: none of these scorers is a judge, with whose verdicts the "
+                "labels of people are compared"
             )
 
 
-def _scorer(name: str, found: _Found) -> Options:
+def _scorer(name: str, cells: _Cells) -> Options:
     """A scorer with the options that follow from the table; `UsageError` for one that needs more."""
+    said = cells.columns.said
     if OWN_NAME.fullmatch(name) or is_here(name):
-        target = found.value("ground_truth", required=True)
+        target = cells.target_cell
         key = re.sub(r"[^a-zA-Z0-9_-]+", "-", name.rpartition(":")[2].partition("@")[0])
         return {"key": key, "type": "metric", "metric": name, **({"ground_truth": target} if target else {})}
     if name not in SCORER.choices:
-        raise UsageError(f"--scorer: {unknown_name('scorer', name, SCORER.choices)}")
+        raise UsageError(f"{said.word('scorer')}: {unknown_name('scorer', name, SCORER.choices)}")
     fields = SCORER.choices[name].fields
-    options = {
-        option: value
-        for option, field in fields.items()
-        if (value := found.value(option, required=field.is_required)) is not None
-    }
-    if found.target is None and ("ground_truth" in fields or ("value" in fields and fields["value"].is_required)):
-        raise UsageError(
-            f"{found.columns.where}: which column has the right answers? Say --target COLUMN; columns: "
-            f"{', '.join(found.columns.names)}"
-        )
+    options = {option: value for option, field in fields.items() if (value := cells.value(option, field)) is not None}
     missing = [option for option, field in fields.items() if field.is_required and option not in (*options, "type")]
     if missing:
         raise UsageError(
-            f"--scorer {name}: needs `{'`, `'.join(missing)}`, which no flag says; write it into a YAML task: "
-            f"`assay show {name}` has an example, and --save FILE.yaml writes the rest"
+            f"{said.word('scorer', name)}: needs `{'`, `'.join(missing)}`, which a table does not say; write it into "
+            f"a YAML task: `assay show {name}` has an example, and --save FILE.yaml, without this scorer, writes the "
+            "rest"
         )
     return {"type": name, **options}
 
 
 def _prompt(given: str, columns: _Columns) -> TablePrompt:
     """A prompt file, or a text with a column in it; `UsageError` for one that no row changes."""
-    path = Path(given)
+    path, flag = Path(given), columns.said.word("prompt", given)
     if is_file(path):
         try:
             text = read_regular(path, _MOST_PROMPT_BYTES).decode("utf-8-sig")
@@ -288,24 +338,18 @@ def _prompt(given: str, columns: _Columns) -> TablePrompt:
     elif "{{" in given or "{%" in given:
         prompt = TablePrompt(text=given)
     else:
-        raise UsageError(f"--prompt {given}: there is no such file, and it has no {_cell(columns.names[0])} in it")
+        raise UsageError(f"{flag}: there is no such file, and it has no {_cell(columns.names[0])} in it")
     try:
         text = with_sample(prompt.text)
     except UsageError as error:
-        raise UsageError(f"--prompt {given}: {error}") from error
+        raise UsageError(f"{flag}: {error}") from error
     read = [path[1] for path in template_reads(text).paths if path[0] == "sample" and len(path) > 1]
     for name in read:
         if name not in columns.names:
-            raise UsageError(f"--prompt {given}: {columns.where}: {unknown_name('column', name, columns.names)}")
+            raise UsageError(f"{flag}: {columns.where}: {unknown_name('column', name, columns.names)}")
     if not template_reads(text).paths:
-        raise UsageError(
-            f"--prompt {given}: names no column, so the prompt is the same for every row; {_cell(columns.names[0])}"
-        )
+        raise UsageError(f"{flag}: names no column, so the prompt is the same for every row; {_cell(columns.names[0])}")
     return TablePrompt(text=text, file=prompt.file, columns=tuple(dict.fromkeys(read)))
-
-
-def _cell_of(column: str | None) -> str | None:
-    return None if column is None else _cell(column)
 
 
 def _cell(column: str) -> str:

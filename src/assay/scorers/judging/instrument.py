@@ -24,7 +24,7 @@ from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Expression, Template
 from assay.scorers.expected import judge_columns, unseen_columns
 from assay.scorers.judging.judge import NO_VERDICT, JudgeKey, SchemaJudge, constant_reply, judge_model, usage
-from assay.scorers.judging.rag_checker import references
+from assay.scorers.judging.rag_checker import passages, references
 from assay.scorers.judging.rehearsed import Verdict
 from assay.scorers.judging.variables import scorer_field, scorer_variables
 
@@ -244,11 +244,9 @@ class JudgedMetric:
                 found = self._passages.evaluate(variables)
             except RenderError as error:
                 raise self._bad_input(f"`{PASSAGES}`: {error}", sample) from error
-        if isinstance(found, list | tuple):
-            return [str(each.get("content", each)) if isinstance(each, dict) else str(each) for each in found]
         if found is None:
             raise self._bad_input(f"`{PASSAGES}` is null; a sample without any has an empty list", sample)
-        return [str(found)] if str(found).strip() else []
+        return passages(found)
 
     def _read(self, completion: Completion, given: Given) -> Answer:
         answer = json_object(completion.text, list(self._properties))

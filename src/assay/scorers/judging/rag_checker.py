@@ -225,9 +225,9 @@ def passages(value: Any) -> list[str]:
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             value = decode_strictly(value.encode())
-    if not isinstance(value, list):
-        return [str(value)] if value not in (None, "") else []
-    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in value]
+    if not isinstance(value, list | tuple):
+        return [str(value)] if value is not None and str(value).strip() else []
+    return [str(entry.get("content", entry) if isinstance(entry, dict) else entry) for entry in value]
 
 
 def references(trace: Trace) -> list[str] | None:
