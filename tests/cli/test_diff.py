@@ -71,7 +71,8 @@ def test_false_discoveries_are_an_option_that_the_output_names(
     assert f"corrected by {name}, at most 5 % of those found are expected to be false" in said
     assert f"after {name} over 4" in said
     assert f"p ({correction.upper()})" in said
-    assert "Holm" not in said
+    differences = re.sub(r"tested for a drop alone, as gates do, [^;]*", "", said)
+    assert "Holm" not in differences
     assert main(["diff", *many, "--correction", correction, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["correction"] == shown["tasks"][0]["comparison"]["basis"]["correction"] == correction

@@ -17,6 +17,7 @@ from assay.results.sample_plan import (
     Guess,
     PlanTask,
     SamplePlan,
+    check_guess,
     comparisons_of,
     parse_guess,
     plan_samples,
@@ -117,3 +118,18 @@ def test_a_guess_is_read_with_its_names() -> None:
 def test_a_guess_that_cannot_be_is_refused(text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         parse_guess(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "detect", "problem"),
+    [
+        ("0.7,disagree=0.15", 0.3, "two models that differ by 0.3 disagree at least that often"),
+        ("0.99,disagree=0.5", 0.05, "disagree on 7 % of the samples at most"),
+    ],
+)
+def test_a_disagreement_that_the_score_and_the_difference_rule_out_is_refused(
+    text: str, detect: float, problem: str
+) -> None:
+    with pytest.raises(UsageError, match=problem):
+        check_guess(parse_guess(text), detect, text)
+    check_guess(parse_guess("0.7,disagree=0.15"), 0.05, "0.7,disagree=0.15")

@@ -108,7 +108,7 @@ def _plan(options: argparse.Namespace) -> SamplePlan:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     tasks = tasks_to_plan(definitions, config, view.group_by)
-    prospects, expects = _prospects(options, sides, tasks)
+    prospects, expects = _prospects(options, sides, tasks, detect)
     models = len(options.model or []) + bool(sides)
     return plan_samples(
         list(zip(tasks, prospects, strict=True)),
@@ -122,15 +122,16 @@ def _plan(options: argparse.Namespace) -> SamplePlan:
 
 
 def _prospects(
-    options: argparse.Namespace, sides: Sequence[Side], tasks: Sequence[PlanTask]
+    options: argparse.Namespace, sides: Sequence[Side], tasks: Sequence[PlanTask], detect: float
 ) -> tuple[list[Prospect], list[str]]:
     """What is expected of every task, and where that comes from."""
-    from assay.results.sample_plan import parse_guess, prospect_of_guess, prospect_of_runs
+    from assay.results.sample_plan import check_guess, parse_guess, prospect_of_guess, prospect_of_runs
 
     if sides:
         known = [prospect_of_runs(sides, task) for task in tasks]
         return known, [f"from {' and '.join(options.baseline)}"]
     guess = parse_guess(options.guess)
+    check_guess(guess, detect, options.guess)
     return [prospect_of_guess(guess, task) for task in tasks], [f"the guess {options.guess}"]
 
 

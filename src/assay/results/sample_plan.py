@@ -266,6 +266,18 @@ def parse_guess(text: str) -> Guess:
     return guess
 
 
+def check_guess(guess: Guess, detect: float, text: str) -> None:
+    """`UsageError` where no two models with that score and difference disagree so seldom, or so often."""
+    if guess.disagree is None:
+        return
+    if guess.disagree < detect:
+        raise UsageError(f"--guess {text}: two models that differ by {detect:g} disagree at least that often")
+    most = 2.0 * min(guess.score, 1.0 - guess.score) + detect
+    if guess.disagree > most + 1e-9:
+        scored = f"a model that scores {guess.score:g} and one that differs by {detect:g}"
+        raise UsageError(f"--guess {text}: {scored} disagree on {percent(most)} of the samples at most")
+
+
 def _share(value: str, name: str, text: str) -> float:
     try:
         share = float(value)

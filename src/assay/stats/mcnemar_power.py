@@ -16,7 +16,7 @@ from assay.stats.quantiles import normal_cdf, normal_quantile
 from assay.stats.search import fewest, smallest
 
 _MANY = 400
-"""Beyond this many expected flips the normal approximation and the exact test agree."""
+"""Beyond this many expected flips the normal approximation, less the one flip that exactness costs, is as good."""
 _LOG_FACTORIALS = np.array([math.lgamma(k + 1) for k in range(2 * _MANY + 2)])
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -58,8 +58,8 @@ def mcnemar_power(difference: float, against: float, n: int, level: float = 0.95
     """The chance that n pairs find this difference, where flips against it have this share of all pairs."""
     flips = 2.0 * against + difference
     if n * flips > _MANY:
-        error = math.sqrt(max(flips - difference**2, 1e-12) / n)
-        return normal_cdf(difference / error - normal_quantile(0.5 + level / 2.0))
+        beyond = n * difference - normal_quantile(0.5 + level / 2.0) * math.sqrt(n * flips) - 1.0
+        return normal_cdf(beyond / math.sqrt(n * max(flips - difference**2, 1e-12)))
     counts = np.arange(min(n, 2 * _MANY) + 1)
     chances = _binomial(n, min(1.0, flips), counts)
     share = (against + difference) / flips if flips > 0.0 else 0.5

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 from tests.results.board.scripted_boards import write_run
 from tests.results.runs import Adder, run_into, write_sums
+from tests.results.scored_runs import Scores, write_scored
 from tests.results.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.core.describe import ModelOffers
@@ -129,3 +131,15 @@ def test_the_same_within_a_margin_is_a_verdict_of_its_own(runs: Path) -> None:
     assert "; the same within 0.05 (" in sums.verdict
     assert found.verdict.endswith("; the same within 0.05 on sums only")
     assert diff(runs / "a", runs / "b").tasks[1].same is None
+
+
+def test_a_drop_that_only_gates_find_is_said_beside_the_difference(tmp_path: Path) -> None:
+    """Five of five lost: two-sided p = 0.062, one-sided 0.031."""
+    a = write_scored(tmp_path / "a", {"q": Scores(np.ones(5))})
+    b = write_scored(tmp_path / "b", {"q": Scores(np.zeros(5))})
+    lost, gained = diff(a, b), diff(b, a)
+    assert lost.verdict == (
+        "no significant difference (95 % level, one comparison); tested for a drop alone, as gates do, B is worse on q"
+    )
+    assert "tested for a drop alone, as gates do, B is worse: one-sided p = 0.031" in lost.tasks[0].verdict
+    assert "drop" not in gained.verdict + gained.tasks[0].verdict

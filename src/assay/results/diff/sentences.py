@@ -55,7 +55,15 @@ def _task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.significant:
         word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
         return f"B is {word}: {moved}{_test(task, board)}"
-    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison)}"
+    tested = f"{_test(task, board)}{_tested_for_a_drop(task, board)}"
+    return f"no significant difference: {moved}{tested}; {_could_not_find(task.comparison)}"
+
+
+def _tested_for_a_drop(compared: TaskDiff | OverallDiff, board: BoardDiff) -> str:
+    """What the test of a drop, which has one side, finds where that of a difference finds nothing."""
+    if compared.significant or compared.drop is None or not compared.drop.significant:
+        return ""
+    return f"; tested for a drop alone, as gates do, B is worse: {_one_sided(compared.drop, board)}"
 
 
 def board_verdict(board: BoardDiff) -> str:
@@ -104,9 +112,11 @@ def _verdict(board: BoardDiff) -> str:
     parts += [f"B is better on {_list(better)}"] if better else []
     if board.overall is not None and board.overall.significant:
         parts.append(f"overall B is {'better' if board.overall.difference > 0 else 'worse'}: {_moved(board.overall)}")
-    if not parts:
-        return f"no significant difference ({level_text(board.level)} level, {_corrections(board)})"
-    return f"{'; '.join(parts)} ({level_text(board.level)} level, {_corrections(board)})"
+    found = "; ".join(parts) or "no significant difference"
+    dropped = [task.task for task in compared if _tested_for_a_drop(task, board)]
+    dropped += ["overall"] if board.overall is not None and _tested_for_a_drop(board.overall, board) else []
+    alone = f"; tested for a drop alone, as gates do, B is worse on {_list(dropped)}" if dropped else ""
+    return f"{found} ({level_text(board.level)} level, {_corrections(board)}){alone}"
 
 
 def drop_sentences(board: BoardDiff) -> list[str]:
