@@ -54,6 +54,15 @@ def test_json_lines_without_prompts_are_a_dataset(capsys: pytest.CaptureFixture[
     ]
 
 
+def test_what_is_said_of_a_table_makes_it_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("frage;soll\nzwei?;2\n")
+    assert main(["show", "rows.csv", "--prompt", "Kurz: {{ frage }}", "--target", "soll"]) == 0
+    assert "user: Kurz: zwei?" in capsys.readouterr().out
+
+
 def test_a_word_that_is_nothing_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "rouge_k"]) == 2
     assert "Did you mean `rouge_l`" in capsys.readouterr().err

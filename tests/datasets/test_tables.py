@@ -191,6 +191,12 @@ class TestSheets:
         book.save(path)
         return str(path)
 
+    def test_a_formula_that_was_never_calculated_is_no_empty_cell(self, tmp_path: Path) -> None:
+        assert rows(table(path=self.book(tmp_path, ["q", "n"], ["a", None]))) == [{"q": "a", "n": None}]
+        book = self.book(tmp_path, ["q", "n"], ["a", "=1+1"])
+        with pytest.raises(UsageError, match=r"d\.xlsx:2: the formula of `n` was never calculated"):
+            rows(table(path=book))
+
     def test_cells_have_the_types_of_the_sheet(self, tmp_path: Path) -> None:
         lines = (["q", "n", "day"], ["a", 1, datetime(2026, 1, 2)], [None, None, None], ["b", 2.5, None])
         assert rows(table(path=self.book(tmp_path, *lines))) == [

@@ -33,6 +33,13 @@ def test_what_spreadsheets_write_is_read(tmp_path: Path, separator: str, encodin
     assert bool(form.remarks) == (separator != "," or encoding in ("utf-16", "cp1252"))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_found_without_its_mark(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "q.csv"
+    path.write_bytes("question,target\n猫?,cat\n".encode(encoding))
+    assert text_form(path)[:2] == (",", encoding)
+
+
 def test_the_usual_form_needs_no_options(tmp_path: Path) -> None:
     path = written(tmp_path, "\t", "utf-8", "t.tsv")
     assert text_form(path).options(path) == {}

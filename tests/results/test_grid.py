@@ -72,6 +72,18 @@ def test_several_prompts_are_columns(project: Path) -> None:
     assert {pair["model"] for pair in found["prompts"]} == {"m:good", "m:bad"}
 
 
+def test_three_prompts_and_two_models_are_one_screen(project: Path) -> None:
+    (project / "careful.txt").write_text("Carefully {{ question }}")
+    prompts = [word for name in ("plain", "polite", "careful") for word in ("--prompt", f"{name}.txt")]
+    models = ("--model", "first=stub:r1", "--model", "second=stub:r2")
+    done = assay("run", "rows.csv", *prompts, *models, "--plain", cwd=project, COLUMNS="80")
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    assert len(lines) <= 40, done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout.count("\nrow ") == 1
+    assert "None of the 6 pairs of prompts shows a difference; the smallest p (Holm) is 1" in done.stdout
+
+
 def test_repeated_attempts_are_counted_in_their_cell(project: Path) -> None:
     code, stdout, stderr = ran(project, "--repeat", "3", "--limit", "5", "--json")
     assert code == 3, stderr

@@ -15,7 +15,7 @@ import msgspec
 
 from assay.cli.flags import given_flags
 from assay.cli.gate_flags import print_gates, write_for_ci
-from assay.cli.output import can_lay_out, print_json, print_notes, print_sentence, show, show_result
+from assay.cli.output import can_lay_out, is_laid_out, print_json, print_notes, print_sentence, show, show_result
 from assay.cli.project import project_default, project_root
 from assay.cli.run_flags import (
     add_arguments,
@@ -148,7 +148,7 @@ def save_table(definitions: Sequence[TaskDefinition], options: argparse.Namespac
 def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> None:
     """The rows of a table against models and prompts, then their ranks and the prompts against each other."""
     from assay.pages.documents.grid import grid_document
-    from assay.pages.documents.prompt_pairs import prompt_pairs_document
+    from assay.pages.documents.prompt_pairs import differing_pairs_document, prompt_pairs_document
     from assay.pages.documents.standings import ranks_document
     from assay.results.grid import grids_of
 
@@ -160,7 +160,8 @@ def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> Non
     else:
         blocks = [block for grid in grids for block in grid_document(grid, standings)]
         blocks += ranks_document(standings) if standings is not None else []
-        blocks += prompt_pairs_document(pairs, view.level) if pairs else []
+        about_pairs = differing_pairs_document if is_laid_out(options) else prompt_pairs_document
+        blocks += about_pairs(pairs, view.level) if pairs else []
         show(blocks, options)
     made = sum(row.total - row.remaining for result in results for row in result.leaderboard.tasks)
     seconds = sum(result.seconds for result in results)

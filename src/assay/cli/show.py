@@ -11,7 +11,7 @@ import msgspec
 from assay.cli.export import add_where
 from assay.cli.flags import option
 from assay.cli.output import add_form_arguments, print_json, show
-from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.run_flags import add_task_parameters, reading_of, task_parameters
 from assay.cli.run_names import run_named
 from assay.cli.setting_flags import add_settings
 from assay.cli.show_name import show_name
@@ -142,6 +142,8 @@ def show_dataset(options: argparse.Namespace) -> bool:
 
     path = Path(options.what)
     if path.is_dir() or (options.what in BUILT_IN and not path.exists()):
+        return False
+    if reading_of(options)["source_options"].get("table"):  # what is said of a table makes it a task
         return False
     from assay.formats.declarative.load import read_dataset
 

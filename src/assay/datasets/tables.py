@@ -110,7 +110,9 @@ class Csv(FileDataset):
             try:
                 yield lines
             except csv.Error as error:
-                raise UsageError(f"{self.path}:{lines.line_num}: {error}") from error
+                unclosed = str(error) == "unexpected end of data"
+                reason = "the file ends inside a cell that begins with a quotation mark" if unclosed else error
+                raise UsageError(f"{self.path}:{lines.line_num}: {reason}") from error
 
     def _header(self, cells: list[str] | None) -> list[str]:
         if not cells:
@@ -200,7 +202,25 @@ class Sheet(FileDataset):
                 raise UsageError(f"{self.path}:1: the column `{twice[0]}` is given twice")
             for number, cells in enumerate(lines, 2):
                 if any(cell is not None for cell in cells):
+                    if None in cells:
+                        self._refuse_formulas(header, cells, number)
                     yield self._row(header, cells, number)
+
+    def _refuse_formulas(self, header: list[str], cells: Sequence[Any], number: int) -> None:
+        """`UsageError` for an empty cell that holds a formula: what wrote the file never calculated it."""
+        for name, cell, at in zip(header, cells, range(len(header)), strict=False):
+            if cell is None and (number, at) in self._formulas:
+                raise UsageError(
+                    f"{self.path}:{number}: the formula of `{name}` was never calculated; open the file in a "
+                    "spreadsheet and save it"
+                )
+
+    @cached_property
+    def _formulas(self) -> set[tuple[int, int]]:
+        """The line and column of every formula."""
+        with self._opened(data_only=False) as book:
+            lines = enumerate(self._sheet_of(book).iter_rows(), 1)
+            return {(number, at) for number, cells in lines for at, cell in enumerate(cells) if cell.data_type == "f"}
 
     def _row(self, header: list[str], cells: Sequence[Any], number: int) -> Row:
         if any(cell is not None for cell in cells[len(header) :]):
@@ -221,7 +241,7 @@ class Sheet(FileDataset):
         return book[self._sheet or names[0]]
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def _opened(self, *, data_only: bool = True) -> Iterator[Any]:
         try:
             from openpyxl import load_workbook
         except ImportError as error:
@@ -229,7 +249,7 @@ class Sheet(FileDataset):
                 f"{self.path}: sheets need openpyxl; install it with: pip install 'assay-eval[xlsx]'"
             ) from error
         try:
-            book = load_workbook(self.path, read_only=True, data_only=True, keep_links=False)
+            book = load_workbook(self.path, read_only=True, data_only=data_only, keep_links=False)
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise UsageError(f"{self.path}: not an .xlsx file: {error}") from error
         try:

@@ -72,6 +72,8 @@ def _usual_separator(path: Path) -> str:
 def _encoding_of(path: Path) -> tuple[str, str]:
     with path.open("rb") as file:
         start = file.read(2)
+        if b"\0" in start:  # half of a Latin letter
+            return ("utf-16-le" if start[0] else "utf-16-be"), "the encoding is UTF-16"
         if start in _BYTE_ORDER_MARKS:
             return _BYTE_ORDER_MARKS[start], "the encoding is UTF-16"
         file.seek(0)

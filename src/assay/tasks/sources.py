@@ -31,6 +31,8 @@ BY_CONTENT: dict[str, tuple[tuple[str, ...], Callable[[bytes], object]]] = {
     "table": ((".csv", ".tsv", ".parquet", ".xlsx", ".json", ".jsonl"), begins_like_rows),
 }
 """Sources that share their endings with another: what a file begins like before the source itself is called."""
+_OF_SEVERAL = (".yaml", ".yml", ".json", ".jsonl")
+"""Endings of files that several sources read."""
 _LONGEST = 1 << 20
 
 
@@ -54,7 +56,10 @@ def _prefixes() -> list[str]:
 def source_of_file(path: Path, options: Mapping[str, Mapping[str, Any]]) -> str | None:
     """The source that claims a file: one whose options were given, else by its content, else by its ending."""
     for name, (endings, may_claim) in BY_CONTENT.items():
-        if path.suffix in endings and (options.get(name) or path.name.startswith(name) or may_claim(_head(path))):
+        if path.suffix not in endings:
+            continue
+        alone = path.suffix not in _OF_SEVERAL
+        if alone or options.get(name) or path.name.startswith(name) or may_claim(_head(path)):
             source = source_called(name)
             if isinstance(source, ClaimsByContent) and source.claims(path):
                 return name

@@ -197,6 +197,11 @@ def test_lines_of_any_keys_are_rows_and_records_of_tasks_are_tasks(folder: Path)
     assert only("task.jsonl", target="id", prompt=("{{ prompt }}",)).provenance.table is not None
 
 
+def test_a_csv_file_is_a_table_whatever_its_columns_are_called(folder: Path) -> None:
+    (folder / "quoted.csv").write_text('"question","metric","target"\na,b,c\n')
+    assert only("quoted.csv").provenance.table is not None
+
+
 def test_options_of_tables_are_refused_where_there_is_none(folder: Path) -> None:
     (folder / "task.yaml").write_text("key: a\n")
     with pytest.raises(UsageError, match=r"--target: only for table tasks: files that end in \.csv"):
@@ -206,6 +211,9 @@ def test_options_of_tables_are_refused_where_there_is_none(folder: Path) -> None
 
 
 def test_a_table_without_rows_is_refused(folder: Path) -> None:
+    (folder / "nothing.csv").write_text("")
+    with pytest.raises(UsageError, match=r"nothing\.csv:1: expected a header row"):
+        read("nothing.csv")
     (folder / "empty.csv").write_text("question,target\n")
     with pytest.raises(UsageError, match=r"empty\.csv: there are no rows"):
         read("empty.csv")

@@ -14,13 +14,17 @@ from assay.text.printable import one_line
 from assay.text.wording import count_of
 
 MOST_SHOWN = 12
+_COLUMNS_BESIDE_EACH_OTHER = 6
+"""Columns that fit beside each other on a narrow terminal; more are tables below each other, each with fewer rows."""
 _TEXT, _EXPECTED, _ANSWER = 40, 20, 10
 """The most characters of a row, of what is expected, and of an answer."""
 _WITHOUT_ANSWER = {"failed": "! failed", "timeout": "! timeout", "excluded": "excluded", "unscored": "no score"}
 
 
-def grid_document(grid: Grid, standings: Standings | None = None, *, most: int = MOST_SHOWN) -> list[Block]:
+def grid_document(grid: Grid, standings: Standings | None = None, *, most: int | None = None) -> list[Block]:
     """The grid as far as it is shown, and what is not."""
+    if most is None:
+        most = MOST_SHOWN // -(-len(grid.columns) // _COLUMNS_BESIDE_EACH_OTHER) or 1
     blocks: list[Block] = [] if standings is None else [Sentence(Span(grid_verdict(grid, standings), "strong"))]
     if grid.rows:
         blocks.append(_table(grid, most))
@@ -54,7 +58,7 @@ def _table(grid: Grid, most: int) -> TextTable:
     rows.append(["", named, *([""] if _has_expected(grid) else []), *totals])
     expected = ["expected"] if _has_expected(grid) else []
     header = ["row", one_line(grid.texts, _TEXT), *expected, *_labels(grid.columns)]
-    return TextTable(header=header, rows=rows, numeric_from=len(header), summed=True)
+    return TextTable(header=header, rows=rows, numeric_from=len(header), drops=("expected",), summed=True)
 
 
 def _has_expected(grid: Grid) -> bool:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.pages.document import Block, Cell, Items, Span, TextTable
+from assay.pages.document import Block, Cell, Items, Sentence, Span, TextTable
 from assay.pages.documents.diff import difference_cell
 from assay.pages.documents.leaderboard import interval_header
 from assay.results.standings.prompts import PromptPair
 from assay.text.numbers import p_value, signed_interval
 from assay.text.printable import one_line
+from assay.text.wording import count_of
+
+
+def differing_pairs_document(pairs: Sequence[PromptPair], level: float) -> list[Block]:
+    """The pairs that differ, and how many do not."""
+    telling = [pair for pair in pairs if pair.significant or pair.reason]
+    smallest = min((pair.adjusted_p for pair in pairs if pair.adjusted_p is not None), default=None)
+    rest = len(pairs) - len(telling)
+    if rest <= 1 or smallest is None:
+        return prompt_pairs_document(pairs, level)
+    shown = prompt_pairs_document(telling, level) if telling else []
+    number = f"{rest:,} more pairs" if telling else f"None of the {count_of(rest, 'pair')}"
+    found = "show no difference" if telling else f"shows a difference; the smallest p (Holm) is {p_value(smallest)}"
+    return [*shown, Sentence(f"{number} of prompts {found}.")]
 
 
 def prompt_pairs_document(pairs: Sequence[PromptPair], level: float) -> list[Block]:
