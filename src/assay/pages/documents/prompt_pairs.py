@@ -12,13 +12,15 @@ from assay.text.numbers import p_value, signed_interval
 from assay.text.printable import one_line
 from assay.text.wording import count_of
 
+_FOLDED_FROM = 4
+
 
 def differing_pairs_document(pairs: Sequence[PromptPair], level: float) -> list[Block]:
-    """The pairs that differ, and how many do not."""
+    """The pairs that differ, and how many do not where that shortens the table."""
     telling = [pair for pair in pairs if pair.significant or pair.reason]
     smallest = min((pair.adjusted_p for pair in pairs if pair.adjusted_p is not None), default=None)
     rest = len(pairs) - len(telling)
-    if rest <= 1 or smallest is None:
+    if rest < _FOLDED_FROM or smallest is None:
         return prompt_pairs_document(pairs, level)
     shown = prompt_pairs_document(telling, level) if telling else []
     number = f"{rest:,} more pairs" if telling else f"None of the {count_of(rest, 'pair')}"
