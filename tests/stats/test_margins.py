@@ -105,6 +105,8 @@ def test_the_p_value_and_the_interval_are_one_rule(evidence: AnswerPairs | Guard
 def test_several_claims_are_corrected_together() -> None:
     alone, several = AnswerPairs(2, 2, 150, right=100), [AnswerPairs(2, 2, 150, right=100)] * 3
     [one] = same_within([alone], MARGIN, 0.95)
+    assert (one.basis.level, one.basis.comparisons) == (0.95, 1)
+    assert one.basis.method == f"{alone.method}, on both sides of the margin"
     assert one.same
     assert [each.adjusted_p for each in same_within(several, MARGIN, 0.95)] == [pytest.approx(3 * one.p_value)] * 3
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from assay.stats.families import correct, holm
 from assay.stats.intervals import check_level
+from assay.stats.paired_evidence import Basis
 
 
 class DropTest(Struct, frozen=True, kw_only=True):
@@ -22,6 +23,7 @@ class DropTest(Struct, frozen=True, kw_only=True):
     """
     can_tell: bool
     """False when even losing everything would not have been significant: the test cannot find a drop."""
+    basis: Basis | None = None
 
 
 def drop_tests(p_values: Sequence[float], least: Sequence[float | None], level: float) -> list[DropTest]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.stats.families import correct
 from assay.stats.guarded import spread_of
 from assay.stats.intervals import Interval
-from assay.stats.paired_evidence import AnswerPairs, GuardedPairs, PairedEvidence
+from assay.stats.paired_evidence import AnswerPairs, Basis, GuardedPairs, PairedEvidence
 from assay.stats.search import smallest
 from assay.text.numbers import number
 
@@ -61,6 +61,7 @@ class Sameness(Struct, frozen=True, kw_only=True):
     """1 − the highest level at which the interval lies within the margin."""
     adjusted_p: float
     comparisons: int
+    basis: Basis
 
 
 def same_within(evidence: Sequence[PairedEvidence], margin: float, level: float) -> list[Sameness]:
@@ -76,6 +77,14 @@ def same_within(evidence: Sequence[PairedEvidence], margin: float, level: float)
             p_value=corrected.p_value,
             adjusted_p=corrected.adjusted_p,
             comparisons=corrected.comparisons,
+            basis=Basis(
+                level=level,
+                comparisons=corrected.comparisons,
+                correction=corrected.correction,
+                method=f"{each.method}, on both sides of the margin",
+                assumes=each.assumes,
+                would_change="a smaller margin" if corrected.significant else "more samples, or a larger margin",
+            ),
         )
         for each, corrected in zip(evidence, family, strict=True)
     ]

@@ -143,3 +143,9 @@ def test_a_drop_that_only_gates_find_is_said_beside_the_difference(tmp_path: Pat
     )
     assert "tested for a drop alone, as gates do, B is worse: one-sided p = 0.031" in lost.tasks[0].verdict
     assert "drop" not in gained.verdict + gained.tasks[0].verdict
+    drop = lost.tasks[0].drop
+    assert drop is not None
+    assert drop.basis is not None
+    assert (drop.basis.level, drop.basis.comparisons, drop.basis.correction) == (0.95, 1, "holm")
+    assert drop.basis.method == "McNemar's exact test, on the side of a drop"
+    assert drop.basis.would_change == "1 of the 5 samples that speak for it turned the other way"

@@ -31,6 +31,7 @@ from assay.stats.drops import DropTest, drop_tests
 from assay.stats.families import CORRECTIONS, Corrected, Correction, correct, correct_known
 from assay.stats.margins import Sameness, same_within
 from assay.stats.paired import PairedComparison, compare
+from assay.stats.paired_evidence import Basis, PairedEvidence, basis_of_drops
 from assay.text.wording import setting_in_words
 
 SAMPLES = 5
@@ -448,7 +449,18 @@ def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
 
 def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
     p_values = [1.0 if item.p_drop is None else item.p_drop for item in compared]
-    return drop_tests(p_values, [item.least_p_drop for item in compared], level)
+    tests = drop_tests(p_values, [item.least_p_drop for item in compared], level)
+    return [
+        test if item.evidence is None else replace(test, basis=_basis_of_drop(item.evidence, test, len(tests), level))
+        for item, test in zip(compared, tests, strict=True)
+    ]
+
+
+def _basis_of_drop(evidence: PairedEvidence, test: DropTest, comparisons: int, level: float) -> Basis:
+    # one side at α is both sides at 2α; Holm's share of it is what the p-value was multiplied by
+    error = 2.0 * (1.0 - level) * (test.p_value / test.adjusted_p if test.adjusted_p else 1.0 / comparisons)
+    change = evidence.undone_by(1.0 - error) if test.significant else "more samples"
+    return replace(basis_of_drops([evidence], level, correction="holm", would_change=change), comparisons=comparisons)
 
 
 def _same_within(
