@@ -74,7 +74,10 @@ def test_values_behind_helpers_of_helpers_tell_functions_apart() -> None:
         def helps(prompt: str) -> str:
             return reads(prompt)
 
-        return lambda prompt: helps(prompt)
+        def asks(prompt: str) -> str:
+            return helps(prompt)
+
+        return asks
 
     assert name_of(calling("a")) == name_of(calling("a"))
     assert name_of(calling("a")) != name_of(calling("b"))

@@ -21,6 +21,17 @@ def bad(prompt):
 """
 
 
+STOPS = """
+import os
+import signal
+
+def answer(prompt):
+    if prompt.endswith("r3"):
+        os.kill(os.getpid(), signal.SIGINT)
+    return prompt.split()[-1]
+"""
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("grid")
@@ -82,6 +93,16 @@ def test_three_prompts_and_two_models_are_one_screen(project: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stdout.count("\nrow ") == 1
     assert "None of the 6 pairs of prompts shows a difference; the smallest p (Holm) is 1" in done.stdout
+
+
+def test_what_was_interrupted_is_the_best_of_nothing(project: Path) -> None:
+    (project / "stops.py").write_text(STOPS)
+    prompts = ("--prompt", "plain.txt", "--prompt", "polite.txt")
+    done = assay("run", "rows.csv", *prompts, "--model", "stops:answer", "--concurrency", "1", cwd=project)
+    assert done.returncode == 130, done.stderr
+    assert "1 column of the grid not begun: rerun the same command" in done.stderr
+    assert "compared with nothing" in done.stdout
+    assert "best" not in done.stdout
 
 
 def test_repeated_attempts_are_counted_in_their_cell(project: Path) -> None:

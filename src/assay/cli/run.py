@@ -27,6 +27,7 @@ from assay.cli.run_flags import (
 )
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
+from assay.text.wording import count_of
 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
@@ -114,6 +115,8 @@ def run(options: argparse.Namespace) -> int:
     )
     variants = any(definition.plan.variant for run in planned for definition in run.definitions)
     if is_grid:
+        if left := len(planned) - len(results):
+            print_sentence(f"{count_of(left, 'column')} of the grid not begun: rerun the same command", options)
         print_grid(results, options)
     elif len(results) > 1 and (variants or options.model):
         print_matrix([result.folder for result in results], options)

@@ -42,6 +42,8 @@ def grid_verdict(grid: Grid, standings: Standings) -> str:
     if not first or first[0].overall is None:
         return f"no score over {rows}"
     best = first[0]
+    if len(standings.models) == 1:
+        return f"{one_line(best.label)}: {number(best.overall)} over {rows}, compared with nothing"
     if len(first) == 1:
         return f"{one_line(best.label)} is best: {number(best.overall)} over {rows}"
     scores = [row.overall for row in standings.models if row.overall is not None]
