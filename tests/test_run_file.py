@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import UnwritableError, UsageError
-from assay.run_file import read_run_file, sealed_as, write_text, write_whole
+from assay.run_file import read_run_file, refuse_unwritable, sealed_as, write_text, write_whole
 
 DEFINITION = {
     "name": "t",
@@ -87,6 +87,16 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one_and_no_partial_one(tmp
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["inside", "taken"]
     with pytest.raises(UnwritableError, match="is a folder, not a file"):
         write_whole(Path("/"), b"data")
+
+
+def test_a_file_that_could_not_be_written_is_found_before_it_is_needed(tmp_path: Path) -> None:
+    refuse_unwritable(tmp_path / "new" / "deep" / "file.json")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnwritableError, match=r"cannot be written: Not a directory"):
+        refuse_unwritable(tmp_path / "file" / "inside.json")
+    with pytest.raises(UnwritableError, match="is a folder, not a file"):
+        refuse_unwritable(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_half_a_character_is_written_as_its_escape(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Protocol
 
 import msgspec
@@ -144,6 +145,18 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write all of a file or nothing, even when the disk is full or the process dies."""
     with writing_whole(path) as file:
         file.write(data)
+
+
+def refuse_unwritable(path: Path) -> None:
+    """`UnwritableError` before long work for a file that could not be written after it; leaves nothing behind."""
+    if path.is_dir():
+        raise UnwritableError(f"{path}: is a folder, not a file to write")
+    folder = next(each for each in path.absolute().parents if os.path.lexists(each))
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UnwritableError(f"{path}: cannot be written: {os_errors.reason(error)}") from error
 
 
 @contextmanager

@@ -46,6 +46,15 @@ def test_the_same_command_twice_asks_nothing_twice(tmp_path: Path) -> None:
         assert set(server.seen().values()) == {1}
 
 
+@pytest.mark.parametrize("flag", ["--output", "--junit"])
+def test_a_result_that_could_not_be_written_is_refused_before_a_model_is_asked(tmp_path: Path, flag: str) -> None:
+    task = write_task(tmp_path / "sums.jsonl", SUMS)
+    done = assay("run", task, "--model", "toy", flag, "sums.jsonl/result", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "sums.jsonl/result: cannot be written: Not a directory" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_key_is_needed_to_call_a_model_and_for_nothing_else(tmp_path: Path) -> None:
     sums = write_task(tmp_path / "sums.jsonl", SUMS)
     judged = tmp_path / "judged.yaml"

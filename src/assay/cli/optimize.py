@@ -155,12 +155,16 @@ def _proposer(options: argparse.Namespace) -> Any:
 
 
 def _checked_output(path: str | None, *, several: bool) -> Path | None:
+    from assay.run_file import refuse_unwritable
+
     if path is None:
         return None
     if several:
         if Path(path).exists() and not Path(path).is_dir():
             raise UsageError(f"--output {path}: is a file; several components are written to a folder, a file each")
+        refuse_unwritable(Path(path) / "text.txt")
         return Path(path)
     if Path(path).is_dir():
         raise UsageError(f"--output {path}: is a folder; name a file")
+    refuse_unwritable(Path(path))
     return Path(path)

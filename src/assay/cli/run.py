@@ -70,8 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if options.save is not None:
         save_table(definitions, options)
     gates = _all_gates(project, definitions, config, options)
-    if len(planned) > 1 and (options.run_dir or options.output or options.junit):
-        raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
+    check_files(options, planned)
     if options.dry_run:
         checked_gates(
             planned,
@@ -264,10 +263,26 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
     from assay.results.board.board_types import write_leaderboard_file
 
-    output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
+    output = output_of(options)
     if output is not None:
         write_leaderboard_file(Path(output), result.leaderboard)
     return output
+
+
+def check_files(options: argparse.Namespace, planned: Sequence[PlannedRun]) -> None:
+    """Refuse, before anything runs, files that the result could not be written to."""
+    from assay.run_file import refuse_unwritable
+
+    if len(planned) > 1 and (options.run_dir or options.output or options.junit):
+        raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
+    for file in filter(None, (output_of(options), options.junit)):
+        refuse_unwritable(Path(file))
+
+
+def output_of(options: argparse.Namespace) -> str | None:
+    """The file of the leaderboard, where one is asked for."""
+    output: str | None = options.output
+    return output or (STARTER_OUTPUT if not options.tasks else None)
 
 
 def print_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int:
