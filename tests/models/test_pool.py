@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.core.scripted import Scripted, broke
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Limited
 from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model
@@ -44,6 +44,11 @@ def test_thoughts_that_are_scored_are_those_of_the_evaluated_model_not_of_its_ju
     pool = ModelPool(RunConfig(keep_thinking=True))
     assert WithoutThinking in map(type, layers(pool.model_for("toy")))
     assert WithoutThinking not in map(type, layers(pool.wrap(ToyModel(), keep_thinking=True)))
+
+
+def test_a_judge_that_only_has_a_name_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"`recorded:x` gives no answers, .* --model-for"):
+        ModelPool(RunConfig()).model_for("recorded:x")
 
 
 def test_the_same_words_give_the_same_model() -> None:

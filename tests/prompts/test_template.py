@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.core.errors import UsageError
 from assay.prompts import template as module
 from assay.prompts.jinja_rules import RenderError
-from assay.prompts.template import Expression, Template
+from assay.prompts.template import Expression, Template, template_reads
 
 ROW = {"q": 'say "hi"\n', "n": 3, "items": [1, 2], "d": {"a": {"b": "deep"}}, "with space": "w", "none": None}
 
@@ -134,3 +134,22 @@ def test_the_name_of_a_method_is_no_column(source: str, method: str) -> None:
     with pytest.raises(RenderError, match=method):
         Expression(source).evaluate({"sample": {"q": 1}})
     assert Template(source).render({"sample": {method: "a column"}}) == "a column"
+
+
+@pytest.mark.parametrize(
+    ("source", "columns"),
+    [
+        ("{{ sample.q }} {{ sample.a.b }} {{ other.c }}", ["q", "a"]),
+        ("{{ sample.q | upper }}{{ sample.q + sample.a }}", ["q", "a"]),
+        ("{% if sample.q == 'x' %}{{ sample.a }}{% else %}{{ sample.b }}{% endif %}", ["q"]),
+        ("{{ sample.a if sample.q else sample.b }}{{ sample.c or sample.d }}", ["q", "c"]),
+        ("{% for item in sample.list %}{{ sample.a }}{% endfor %}", ["list"]),
+        ("{% if sample.q is defined %}{{ sample.a }}{% endif %}", []),
+        ("{{ sample.q | default('') }}{{ sample.a }}", []),
+        ("{{ sample.items() | list }}{{ sample.get('q') }}{{ sample['q'] }}", ["q"]),
+        ("{% set a = sample.q %}{{ a | default('') }}", []),
+        ("{% for sample in others %}{{ sample.a }}{% endfor %}", []),
+    ],
+)
+def test_the_columns_that_every_sample_must_have(source: str, columns: list[str]) -> None:
+    assert list(template_reads(source).columns) == columns

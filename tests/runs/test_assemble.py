@@ -147,6 +147,13 @@ def test_thoughts_are_part_of_the_answer_only_where_the_run_says_so(tmp_path: Pa
     assert asyncio.run(answer()).text == ("<think>1 + 1</think>2" if keep else "2")
 
 
+@pytest.mark.parametrize("name", ["recorded", "recorded:gpt-4o", "no-model"])
+def test_a_task_is_not_asked_of_a_model_that_only_has_a_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=f"task `a` asks a model, and `{name}` .* --model"):
+        evaluate(tasks(tmp_path, "a"), name, folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
     from assay.bridges.lm_eval.asking import lm_eval_requests
     from assay.models.adapters.openai import OpenAIModel

@@ -17,6 +17,7 @@ from assay.core.seams import BuildContext
 from assay.core.types import Sample, Score, Trace
 from assay.models.adapters.stub import ConstantModel
 from assay.run_config import RunConfig
+from assay.runs.entry import evaluate
 from assay.runs.evaluate import run_evaluation
 from assay.scorers.evaluator import evaluator
 from assay.tasks.load import load_tasks
@@ -115,6 +116,28 @@ def test_a_task_file_runs_no_command_without_trust() -> None:
 def test_a_program_this_machine_lacks_refuses_the_task() -> None:
     with pytest.raises(FailureError, match="not found"):
         evaluator("mine", command=["no-such-program-anywhere"], context=TRUSTING)
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("command: [no-such-program-anywhere]", r"command: .*program not found on PATH"),
+        ("url: http://127.0.0.1:9/score", r"url: .*cannot connect.*Is the server running\?"),
+    ],
+)
+def test_an_evaluator_that_is_not_there_is_refused_before_a_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.jsonl").write_text('{"q": "1", "sum": "1"}\n')
+    task = DECLARATIVE.format(python=sys.executable, url="").partition("    - type: evaluator")[0]
+    task += f"    - {{type: normalized_exact_match, ground_truth: x}}\n    - type: evaluator\n      {field}\n"
+    (tmp_path / "task.yaml").write_text(task)
+    asked: list[str] = []
+    with pytest.raises(UsageError, match=rf"task\.yaml:15:\d+: definition\.scorers\[1\]\.{says}"):
+        evaluate("task.yaml", lambda prompt: asked.append(prompt) or "x")
+    assert asked == []
+    assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(

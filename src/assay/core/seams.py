@@ -7,7 +7,7 @@ in `describe.py`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
@@ -73,6 +73,23 @@ class Dataset(Protocol):
     def __iter__(self) -> Iterator[Sample]: ...
 
 
+class ReadsColumns(Protocol):
+    """A template in a field of a task."""
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def field(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    def columns(self) -> Collection[str]:
+        """The columns that every sample must have."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
     """What scorers, solvers and actions may need beyond their options; passed to each of their factories."""
@@ -94,7 +111,10 @@ class BuildContext:
     modules: Mapping[str, str] = field(default_factory=dict)
     """The author's own modules that the task's Python imports: file -> source."""
     loading: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
-    """Loads the task's own code, and raises a `FailureError` for code that cannot run; called before any request."""
+    """Loads the task's own code and reaches for its evaluators, and raises a `FailureError` or a `UsageError` for what
+    cannot work; called before any request."""
+    templates: list[ReadsColumns] = field(default_factory=list)
+    """The templates over the rows of the tasks: a column that no sample has is refused before any request."""
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None
     """The cost of answers of the evaluated model, if it is known."""
 

@@ -30,6 +30,9 @@ from assay.transport.route import basic_login
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
+REACH_SECONDS = 10.0
+"""How long connecting may take before a run."""
+
 
 class HttpEvaluator:
     """An evaluator that is a service. Redirects are not followed.
@@ -84,6 +87,14 @@ class HttpEvaluator:
 
     def payload(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> dict[str, Any]:
         return build_payload(candidate, example, self._task_model if task_model is None else task_model)
+
+    async def reach(self) -> None:
+        """Connect, without an evaluation: `EvaluatorError` where nobody listens."""
+        seconds = min(self._timeout_seconds, REACH_SECONDS)
+        try:
+            await self._client.connect(self._url, seconds)
+        except FailureError as error:
+            raise self._broken(error, seconds) from error
 
     async def close(self) -> None:
         """Close the connections."""

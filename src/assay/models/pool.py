@@ -97,8 +97,11 @@ class ModelPool:
         made_of = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
         if made_of not in self._judges:
             self._refuse_usual_address(spec, options or {})
+            model = make_model(spec, options)
+            if not offers_of(model).answers:
+                raise UsageError(f"`{spec}` gives no answers, and a task calls it; name another with --model-for")
             wrapped = self.wrap(
-                make_model(spec, options),
+                model,
                 requests_per_minute=requests_per_minute,
                 concurrency=concurrency,
                 timeout_seconds=timeout_seconds,

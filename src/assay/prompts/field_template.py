@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from assay.core.errors import FailureError
@@ -29,11 +29,17 @@ class FieldTemplate:
         """`empty_gold` is given for an expected text: what is done where the sample has none."""
         self.source = source
         self._empty_gold = empty_gold
-        self._field = field
+        self.task = context.task
+        self.field = field
         self._where = f"task `{context.task}`, field `{field}`" if context.task else f"field `{field}`"
         self._stage: Stage = stage
         self._part = part
         self._template = Template(source, where=self._where)
+        if context.task:
+            context.templates.append(self)
+
+    def columns(self) -> Collection[str]:
+        return template_reads(self.source).columns
 
     def render(self, variables: Mapping[str, Any], sample: Sample) -> str:
         given = variables if self._empty_gold is None else {**variables, NO_NULLS: self._empty_gold}
@@ -66,7 +72,7 @@ class FieldTemplate:
     def failure(self, kind: str, message: str, sample: Sample) -> FailureError:
         """A failure of this field at this sample."""
         sentence = f"{self._where}, sample `{sample.id}`: {message}"
-        return FailureError(Failure(stage=self._stage, part=self._part, field=self._field, kind=kind, message=sentence))
+        return FailureError(Failure(stage=self._stage, part=self._part, field=self.field, kind=kind, message=sentence))
 
 
 class TemplatedData:

@@ -66,6 +66,8 @@ class Reads(NamedTuple):
     """Filters and tests that do not exist; the template fails where it uses them."""
     always_fails: bool = False
     """Whether it uses one of them whatever the sample."""
+    columns: tuple[str, ...] = ()
+    """Columns that a sample must have: read whatever the sample, and nowhere guarded."""
 
 
 def template_reads(source: str) -> Reads:
@@ -96,7 +98,9 @@ def _reads(tree: nodes.Template) -> Reads:
     named = [(node.name, TEXT.filters) for node in tree.find_all(nodes.Filter)]
     tested = [(node.name, TEXT.tests) for node in tree.find_all(nodes.Test)]
     unknown = dict.fromkeys(name for name, known in (*named, *tested) if name not in known)
-    return Reads(tuple(paths), guarded, tuple(unknown), always_fails)
+    needed = dict.fromkeys(path[1] for path in _always_read(tree) if path[0] == "sample" and path[1:])
+    columns = tuple(needed) if "sample" in free and "sample" not in guarded else ()
+    return Reads(tuple(paths), guarded, tuple(unknown), always_fails, columns)
 
 
 def no_filter(name: str) -> str:
@@ -113,6 +117,30 @@ def _guards(tree: nodes.Node) -> Iterator[nodes.Node]:
     for item in tree.find_all(nodes.Filter):
         if item.name in ("default", "d") and item.node is not None:
             yield item.node
+
+
+def _always_read(node: nodes.Node) -> Iterator[Path]:
+    """The names that rendering reads whatever their values: not those of branches, of loops' bodies, or of tests, and
+    not what is only assigned.
+    """
+    match node:
+        case nodes.If() | nodes.CondExpr():
+            read: list[nodes.Node] = [node.test]
+        case nodes.For():
+            read = [node.iter]
+        case nodes.And() | nodes.Or():
+            read = [node.left]
+        case nodes.Call(node=nodes.Getattr() as method):
+            read = [method.node, *node.args]
+        case nodes.Test() | nodes.Assign() | nodes.AssignBlock() | nodes.Macro() | nodes.CallBlock():
+            read = []
+        case nodes.Expr() if (path := dotted_name(node)) is not None:
+            yield path
+            return
+        case _:
+            read = [*node.iter_child_nodes()]
+    for child in read:
+        yield from _always_read(child)
 
 
 def _paths(node: nodes.Node) -> Iterator[Path]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from assay.checking.missing_columns import refuse_missing_columns
 from assay.checking.rehearse_tests import refusal, rehearse_tests
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
@@ -40,7 +41,7 @@ from assay.runs.folder import versions
 from assay.runs.git_commit import commit_here
 from assay.runs.progress import Progress
 from assay.scorers.supervisor import Supervisor
-from assay.tasks.built_tasks import Unavailable, build_task, has_own_parts, start_scorers
+from assay.tasks.built_tasks import Unavailable, build_task, has_own_parts, located_in, start_scorers
 from assay.trust.consent import require_trust
 
 
@@ -165,11 +166,16 @@ class BuiltTasks:
                 alone = {item.sample: item.failure() for item in refused if item.alone}
                 self.tasks[number] = replace(task, without_score=alone)
 
+    def refuse_missing_columns(self) -> None:
+        refuse_missing_columns(self.tasks, self._context.templates)
+
     async def load_code(self) -> None:
-        """Refuse the tasks' own Python if it cannot be loaded or called: else every answer is paid for first."""
+        """Refuse the tasks' own Python if it cannot be loaded or called, and evaluators that are not there: else every
+        answer is paid for first."""
         for definition, load in self._loading:
             try:
-                await load()
+                with located_in(definition):
+                    await load()
             except FailureError as error:
                 raise _not_loaded(definition, error.failure) from error
 
@@ -280,7 +286,9 @@ class Parts(JudgedTasks):
         await self.refuse_wrong_likelihoods()
 
     async def check(self) -> None:
-        """Refuse what can be known to be wrong without a request: settings without an effect, code, metrics."""
+        """Refuse what can be known to be wrong without a request: columns that no sample has, settings without an
+        effect, code, metrics."""
+        self.refuse_missing_columns()
         await self.refuse_without_effect()
         await self.load_code()
         await self.try_metrics()
@@ -387,9 +395,16 @@ def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
 
 
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
-    """A task that asks how likely given texts are needs a model that can say so; checked once, not per sample.
+    """A task that asks a model needs one that answers, and a task that asks how likely given texts are one that can
+    say so; checked once, not per sample.
 
     A task that sends few-shot examples as chat turns needs a model with a chat template."""
+    asking = [task.name for task in tasks if task.needs.asks_model]
+    if asking and not offers_of(model).answers:
+        raise UsageError(
+            f"task `{asking[0]}` asks a model, and `{model.name}` stands for answers that are recorded already: name "
+            "the model to ask with --model"
+        )
     turned = [task.name for task in tasks if task.definition.solver.options.get("turns")]
     if turned and offers_of(model).chat is False:
         raise UsageError(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from assay import catalog
+from assay.catalog import OptionError
 from assay.core.describe import Reached, ScorerInfo, Value, describes, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.evaluators.command import CommandEvaluator, command_evaluator
-from assay.evaluators.http_service import http_evaluator
+from assay.evaluators.http_service import HttpEvaluator, http_evaluator
 from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS, llm_judge_evaluator
-from assay.evaluators.payload import Evaluator, check_score_range, check_timeout, why_not_a_number
+from assay.evaluators.payload import Evaluator, EvaluatorError, check_score_range, check_timeout, why_not_a_number
 from assay.part_options import Doc, InFiles, ModelKey, part
 from assay.processes.environment import names_in
 from assay.scorers.judging.judge import judge_model
@@ -121,7 +123,9 @@ def evaluator(
         if command is not None:
             made = _command(key, command, context, cwd=cwd, pass_env=pass_env or (), **options)
         else:
-            made = http_evaluator(_address(key, url or ""), headers=headers, **options)
+            service = http_evaluator(_address(key, url or ""), headers=headers, **options)
+            context.loading.append(partial(_reach, service))
+            made = service
     return EvaluatorScorer(key, made, post_process)
 
 
@@ -158,9 +162,22 @@ def _command(key: str, command: Sequence[str], context: BuildContext, **options:
     try:
         made.check()
     except UsageError as error:
-        failure = Failure(stage="scorer", part=key, kind="not_started", message=str(error))
+        missing = str(error)
+
+        async def refuse() -> None:
+            raise OptionError(missing, use="evaluator", option="command")
+
+        context.loading.append(refuse)
+        failure = Failure(stage="scorer", part=key, kind="not_started", message=missing)
         raise FailureError(failure) from error
     return made
+
+
+async def _reach(service: HttpEvaluator) -> None:
+    try:
+        await service.reach()
+    except EvaluatorError as error:
+        raise OptionError(str(error), use="evaluator", option="url") from error
 
 
 def _address(key: str, url: str) -> str:

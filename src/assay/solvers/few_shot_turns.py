@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ class FewShot:
         self._count = given.get("count") or len(self._rows)
         self._as_text = given.get("style") == "text"
         where = "definition.solver.few_shot"
+        context = replace(context, templates=[])  # their columns are those of the examples
         self._user, self._assistant = (
             FieldTemplate(source, field=f"{where}.{name}", stage="solver", part="single_turn_solver", context=context)
             for name, source in (("user", given.get("user") or question), ("assistant", given["assistant"]))

@@ -137,7 +137,7 @@ def _make_scorer(
 def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Dataset:
     """The samples alone, for callers that only read."""
     use, options = definition.dataset.use, definition.dataset.options
-    with _located(definition):
+    with located_in(definition):
         dataset: Dataset = _fitting("dataset", use, catalog.make("dataset", use, options, own_code=own_code))
         return dataset
 
@@ -215,7 +215,7 @@ class FirstSamples:
 
 
 def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext) -> Any:
-    with _located(definition, f"{kind} `{part.use}`"):
+    with located_in(definition, f"{kind} `{part.use}`"):
         offered = {"context": context, **({"key": part.key} if kind == "scorer" else {})}
         made = _fitting(
             kind, part.use, catalog.make(kind, part.use, part.options, own_code=context.own_code, **offered)
@@ -250,14 +250,14 @@ def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
     """Third-party aggregates are computed when the run ends, too late to report an unknown option."""
     if catalog.is_ours("aggregate", part.use):
         return
-    with _located(definition):
+    with located_in(definition):
         aggregate = catalog.resolve("aggregate", part.use, own_code=True)
         options = own_options(part, aggregate)
         catalog.arguments_for("aggregate", part.use, aggregate, options, dict.fromkeys(catalog.OFFERED["aggregate"]))
 
 
 @contextmanager
-def _located(definition: TaskDefinition, what: str = "dataset") -> Iterator[None]:
+def located_in(definition: TaskDefinition, what: str = "dataset") -> Iterator[None]:
     """Errors that say which task they are about, and where its file has the option at fault."""
     where = f"{definition.source or definition.format}: task `{definition.name}`"
     try:

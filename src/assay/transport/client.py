@@ -67,6 +67,15 @@ class HttpClient:
         route = self._route("POST", url, headers)
         return await self._ask(url, route, route.request(body), timeout_seconds)
 
+    async def connect(self, url: str, timeout_seconds: float | None = None) -> None:
+        """Connect and ask nothing: a `FailureError` says why the server cannot be reached."""
+        route = self._route("POST", url, {})
+        try:
+            connection = await self._connect(route, timeout_seconds)
+        except (TimeoutError, BrokenError, ProxyError, OSError) as error:
+            raise self._failure(error, url, timeout_seconds, reached=False) from error
+        connection.abort()
+
     async def get(self, url: str, headers: Mapping[str, str], timeout_seconds: float | None = None) -> HttpAnswer:
         """GET something small. Any status is an answer; anything less is a `FailureError`."""
         route = self._route("GET", url, headers)

@@ -24,6 +24,7 @@ from assay.formats.declarative.yaml_reader import (
     inside,
     read_yaml,
 )
+from assay.prompts.bare_columns import with_sample
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -147,6 +148,39 @@ def _at(value: Any, where: FieldPath) -> Any:
     for step in where:
         value = value[step]
     return value
+
+
+def located_text(text: str, message: str, files: Iterable[Path | str], *, key: str) -> PlacedError | None:
+    """The message at the first field of these YAML files that holds the text, of the task with this key where several
+    do; at its line in a file that is the text. None where none does.
+    """
+    for path in files:
+        if Path(path).suffix not in (".yaml", ".yml"):
+            with suppress(OSError, UsageError):
+                whole = Path(path).read_text(encoding="utf-8", errors="replace")
+                if with_sample(whole).strip() == text.strip():
+                    line = PromptFile(str(path), whole, (), ()).line_of(message)
+                    return PlacedError(f"{Position(str(path), line, 1)}: {message}")
+            continue
+        with suppress(UsageError):
+            document = read_yaml(path)
+            fields = [at for at, value in _leaves(document.value, ()) if value == text]
+            if fields:
+                own = [at for at in fields if _is_of_task(document.value, at, key)]
+                return document.error((own or fields)[0], message)
+    return None
+
+
+def _is_of_task(value: Plain, at: FieldPath, key: str) -> bool:
+    """Whether a field is inside the task with this key."""
+    for step in at:
+        if isinstance(value, dict) and value.get("key") == key:
+            return True
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+    return False
 
 
 def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterator[FieldPath]:

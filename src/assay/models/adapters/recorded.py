@@ -10,7 +10,7 @@ from assay.core.types import Completion, Failure, Request
 class RecordedModel:
     """Has a name and no answers: they are in the dataset."""
 
-    offers = ModelOffers(cacheable=True)
+    offers = ModelOffers(cacheable=True, answers=False)
 
     def __init__(self, name: str) -> None:
         self.name = name
