@@ -98,6 +98,8 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     files: tuple[str, ...] = ()
     """Files that were read in addition to its source."""
+    model_files: tuple[str, ...] = ()
+    """The files of models that the user chose for a task whose own files name none."""
     lists_code: bool = False
     """Whether the options of its parts list the code of an installed package that they run, and where it lies."""
     variables: tuple[str, ...] = ()

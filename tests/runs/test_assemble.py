@@ -154,6 +154,17 @@ def test_a_task_is_not_asked_of_a_model_that_only_has_a_name(tmp_path: Path, nam
     assert not (tmp_path / "run").exists()
 
 
+class Noted(Closable):
+    offers = ModelOffers(notes=("OLLAMA_HOST is not read",))
+
+
+def test_what_is_to_be_known_of_a_model_is_said_before_it_is_asked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    evaluate(tasks(tmp_path, "a"), Noted(), folder=tmp_path / "run")
+    assert [record.getMessage() for record in caplog.records] == ["OLLAMA_HOST is not read"]
+
+
 def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
     from assay.bridges.lm_eval.asking import lm_eval_requests
     from assay.models.adapters.openai import OpenAIModel

@@ -219,6 +219,20 @@ def test_a_providers_key_goes_to_another_host_only_with_the_users_word(tmp_path:
         assert any("users-own-key" in request for request in server.requests)
 
 
+def test_a_model_file_that_sends_a_key_elsewhere_is_named_and_trust_in_the_task_is_none_in_it(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    config = "{url: 'http://127.0.0.1:9/v1', model_key: m, api_key: $OPENAI_API_KEY}"
+    (tmp_path / "models" / "mine.yaml").write_text(f"key: mine\ndisplay_name: M\nconfig: {config}\n")
+    line = {"id": "1", "prompt": "q", "targets": ["x"], "metric": "exact_match"}
+    (tmp_path / "plain.jsonl").write_text(json.dumps(line))
+    for _ in range(2):
+        done = assay("run", "plain.jsonl", "--model", "mine", cwd=tmp_path, OPENAI_API_KEY="sk-the-users-own-key-0001")
+        assert done.returncode == 2
+        assert "models/mine.yaml: the model chosen for task `plain` would send `OPENAI_API_KEY to http" in done.stderr
+        assert "assay trust" not in done.stderr
+        assay("trust", "plain.jsonl", cwd=tmp_path)
+
+
 def test_a_file_of_the_project_may_name_a_host_and_a_variable_of_its_own(tmp_path: Path) -> None:
     with Listener() as server:
         _judged(tmp_path, f"{{url: '{server.url}', model_key: m, api_key: $GATEWAY_KEY}}")

@@ -172,6 +172,8 @@ class ModelOffers(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """False: it takes one text and has no chat template."""
     renders_prompts: bool = False
     """assay renders its prompts and counts them in tokens: they can be plain text, and cut to its context."""
+    notes: tuple[str, ...] = ()
+    """What its user should know before it is called."""
     answers: bool = True
     """False: it stands for answers that are recorded already, or for no model at all."""
     applies: tuple[str, ...] | None = None

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from assay.core.errors import UsageError
 
@@ -84,23 +85,46 @@ def refuse_unused_address(key: str, adapter: str, address: str, instead: str) ->
     """`UsageError` when a base URL of the key's server, or of the adapter's, is set where nothing reads it: the key
     would be sent to another server than the one next to it. `instead` is how the address is given.
     """
+    for place, name in unread_addresses(key, adapter, address):
+        raise UsageError(
+            f"{place}: {name} is not read from there, so {key} would be sent to {address} instead; write the "
+            f"address after the model's name, {instead}, or remove {name}"
+        )
+
+
+def unread_addresses(key: str, adapter: str, address: str) -> list[tuple[str, str]]:
+    """The variables, each with its place, that name another address for the key's server, or the adapter's, and that
+    nothing reads.
+    """
     services = dict.fromkeys((key.removesuffix("_API_KEY"), adapter.upper().replace("-", "_")))
     names = [f"{service}_{word}" for service in services for word in _ADDRESS_WORDS]
-    for place, there in (("the environment", os.environ), (str(_path()), _readable_part())):
-        for name in (*names, *_OTHER_ADDRESSES.get(adapter, ())):
-            if not _is_same_address(there.get(name) or address, address):
-                raise UsageError(
-                    f"{place}: {name} is not read from there, so {key} would be sent to {address} instead; write the "
-                    f"address after the model's name, {instead}, or remove {name}"
-                )
+    return [
+        (place, name)
+        for place, there in (("the environment", os.environ), (str(_path()), _readable_part()))
+        for name in (*names, *_OTHER_ADDRESSES.get(adapter, ()))
+        if not _is_same_address(there.get(name) or address, address)
+    ]
 
 
 _ADDRESS_WORDS = ("BASE_URL", "API_BASE", "API_BASE_URL", "API_URL")
-_OTHER_ADDRESSES = {"gemini": ("GOOGLE_GEMINI_BASE_URL",)}
+_OTHER_ADDRESSES = {"gemini": ("GOOGLE_GEMINI_BASE_URL",), "ollama": ("OLLAMA_HOST",)}
+_THIS_MACHINE = ("localhost", "127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 -- compared, and not listened on
 
 
 def _is_same_address(one: str, other: str) -> bool:
-    return one.rstrip("/").removesuffix("/v1") == other.rstrip("/").removesuffix("/v1")
+    """Whether both name one server; without a scheme and a port, as in OLLAMA_HOST, they are the other's."""
+    usual = urlsplit(other)
+
+    def place(text: str) -> tuple[object, ...]:
+        try:
+            parts = urlsplit(text if "://" in text else f"{usual.scheme}://{text}")
+            port = parts.port or (None if "://" in text else usual.port)
+        except ValueError:
+            return (text,)
+        host = "localhost" if parts.hostname in (None, *_THIS_MACHINE) else parts.hostname
+        return parts.scheme, host, port, parts.path.rstrip("/").removesuffix("/v1")
+
+    return place(one) == place(other)
 
 
 def refuse_unset(option: str, names: Iterable[str]) -> None:

@@ -278,6 +278,8 @@ class Parts(JudgedTasks):
     async def make_ready(self, progress: Progress) -> None:
         """What has to be ready before the first request: sandboxes, code and metrics that can work, likelihoods that
         are what they seem."""
+        for note in dict.fromkeys(note for model in self.models.built for note in offers_of(model).notes):
+            progress.warn(note)
         self.start_sandboxes(progress)
         await self.check()
         await self.try_tests(progress)

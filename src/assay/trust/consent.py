@@ -115,6 +115,8 @@ def content_to_trust(definition: TaskDefinition, *, out_of_a_run: bool = False) 
         return content_of_definition(definition, scripts)
     source, *others = files_of(definition)
     named = {os.path.relpath(file, source.parent): file for file in others if file != source}
+    # trust in a task is none in the models that are chosen for it
+    named |= {f"model {file}": Path(file) for file in definition.provenance.model_files}
     return content_of_files({"": source, **named, **scripts})
 
 
@@ -132,6 +134,12 @@ def scripts_of(definition: TaskDefinition) -> dict[Path, str]:
 def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_run: bool) -> str:
     where = definition.source or definition.format
     listed = ", ".join(str(reach) for reach in sorted(set(refused)))
+    files = () if out_of_a_run else definition.provenance.model_files
+    if files and all(reach.where == "model" or reach.where.endswith(".model") for reach in refused):
+        return (
+            f"{', '.join(files)}: the model chosen for task `{definition.name}` would {listed}. Read the file, then "
+            "rerun with --trust, or name the model and its address yourself: openai:NAME@URL"
+        )
     if out_of_a_run:
         why, path = "is described by the run folder alone", "the run folder"
     elif any(reach.kind == "library" for reach in refused):

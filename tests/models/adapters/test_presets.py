@@ -136,6 +136,37 @@ def test_an_address_next_to_a_key_that_nothing_reads_is_refused(
     make_model(f"{word}:m")  # no key goes anywhere
 
 
+@pytest.mark.parametrize("where", ["environment", ".env"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OLLAMA_HOST", "gpu-box:11434"),
+        ("OLLAMA_HOST", "127.0.0.1:11500"),
+        ("OLLAMA_BASE_URL", "http://gpu-box/v1"),
+        ("VLLM_BASE_URL", "http://gpu-box:8000/v1"),
+    ],
+)
+def test_an_address_that_nothing_reads_is_named_where_no_key_is_sent(
+    where: str, name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = name.partition("_")[0].lower()
+    if where == ".env":
+        Path(".env").write_text(f"{name}={value}\n")
+    else:
+        monkeypatch.setenv(name, value)
+    [note] = offers_of(make_model(f"{word}:m")).notes
+    assert f"{where}: {name} is not read; `{word}:m` is asked at http://localhost:" in note
+    assert not offers_of(make_model(f"{word}:m@http://127.0.0.1:9/v1")).notes
+
+
+@pytest.mark.parametrize("value", ["0.0.0.0", "127.0.0.1:11434", "localhost", ":11434", "http://localhost:11434/"])
+def test_where_ollama_listens_on_this_machine_is_where_it_is_asked(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", value)
+    assert not offers_of(make_model("ollama:m")).notes
+    monkeypatch.setenv("OLLAMA_API_KEY", "sk-1")
+    make_model("ollama:m")  # the key goes where it belongs
+
+
 def test_a_key_of_another_name_is_kept_from_the_wrong_server_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Path(".env").write_text("TEAM_KEY=sk-1\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\n")
     with pytest.raises(UsageError, match="OPENAI_BASE_URL is not read from there, so TEAM_KEY would be sent"):

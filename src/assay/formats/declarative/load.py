@@ -120,15 +120,18 @@ def with_model_files(loaded: LoadedTask, how: SourceContext) -> LoadedTask:
     source = Path(definition.source)
     specs: dict[str, ModelSpec] = {}
     own: list[str] = []
+    files: dict[str, None] = {}
     for home in dict.fromkeys([source.parent if source.is_file() else Path(), Path()]):
         library = _library_of(home, how)
         found = _specs(library, [name for name in (*missing, *given.values()) if name not in specs])
         specs |= found
+        files |= dict.fromkeys(map(str, library.nearby.used))
         if all(map(is_of_this_project, library.nearby.used)):
             own.extend(name for name in found if name in missing)
     models = {name: specs[name].asked_as(name) for name in missing if name in specs}
     plan = msgspec.structs.replace(definition.plan, asked_models={**models, **asked}, own_models=tuple(own))
-    definition = msgspec.structs.replace(definition, plan=plan)
+    provenance = msgspec.structs.replace(definition.provenance, model_files=tuple(files))
+    definition = msgspec.structs.replace(definition, plan=plan, provenance=provenance)
     described = {key: specs[name] for key, name in given.items() if name in specs}
     return loaded._replace(definition=_with_described(definition, described) if described else definition)
 

@@ -21,7 +21,7 @@ from assay.models.adapters.client_errors import away
 from assay.models.adapters.options import checked_timeout, longer_than_usual
 from assay.models.adapters.providers import NO_KEY, is_run_by_users
 from assay.models.rate_limits import RateLimits
-from assay.reading.env_file import check_name, key_variable, refuse_unused_address
+from assay.reading.env_file import check_name, key_variable, refuse_unused_address, unread_addresses
 from assay.text.printable import one_line
 from assay.text.redaction import Redactor, credential_in, secret_option_in
 from assay.text.wording import HALF_A_CHARACTER
@@ -51,8 +51,15 @@ class HttpModel:
             self.offers = msgspec.structs.replace(self.offers, cacheable=False)
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env)
+        adapter, instead = name.partition(":")[0], f"`{name}@URL`"
         if self.at_usual_address and self._key is not None:
-            refuse_unused_address(api_key_env, name.partition(":")[0], address, f"`{name}@URL`")
+            refuse_unused_address(api_key_env, adapter, address, instead)
+        elif self.at_usual_address:
+            notes = [
+                f"{place}: {variable} is not read; `{name}` is asked at {address} (or give {instead})"
+                for place, variable in unread_addresses(api_key_env, adapter, address)
+            ]
+            self.offers = msgspec.structs.replace(self.offers, notes=tuple(notes))
         self._missing_key = api_key_env if key_required and self._key is None else None
         self._redactor = Redactor([self._key])
         self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
