@@ -61,7 +61,7 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
     too_long: Annotated[Literal["fail", "cut-left"] | None, Setting(Purpose.RESULT, AppliesTo.RENDERED),
         Flag("--too-long", "prompts beyond the context of a local model: a failure, or cut from the left (default: "
              "cut-left for lm-eval: tasks, fail for others)")] = None
-    repeat: Annotated[int, Setting(Purpose.RESULT, bound=AT_LEAST_1),
+    repeat: Annotated[int, Setting(Purpose.RESULT, AppliesTo.REPEATS, bound=AT_LEAST_1),
         Flag("--repeat N", "attempts per sample (default {default})", everyday=True)] = 1
     limit: Annotated[int | None, Setting(Purpose.RESULT, bound=AT_LEAST_1),
         Flag("--limit N", "only the first N samples of each task", everyday=True)] = None

@@ -40,6 +40,7 @@ class AppliesTo(Enum):
     CALLS = "calls of a model: the evaluated one or a judge"
     EVALUATED_CALLS = "calls of the evaluated model"
     JUDGES = "judges and other models that tasks call"
+    REPEATS = "attempts that may come out differently"
     REQUESTS = "requests to the evaluated model, if it applies the setting"
     ANSWERS = "answers that the evaluated model writes, if it applies the setting and the task leaves it open"
     SERVERS = "models on a server"

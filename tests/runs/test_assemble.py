@@ -149,7 +149,7 @@ def test_thoughts_are_part_of_the_answer_only_where_the_run_says_so(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["recorded", "recorded:gpt-4o", "no-model"])
 def test_a_task_is_not_asked_of_a_model_that_only_has_a_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=f"task `a` asks a model, and `{name}` .* --model"):
+    with pytest.raises(UsageError, match=f"task `a` calls a model, and `{name}` .* --model"):
         evaluate(tasks(tmp_path, "a"), name, folder=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

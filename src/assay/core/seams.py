@@ -74,20 +74,13 @@ class Dataset(Protocol):
 
 
 class ReadsColumns(Protocol):
-    """A template in a field of a task."""
+    """A template in a field of a task; `columns` are those that every sample must have."""
 
-    @property
-    def task(self) -> str: ...
+    task: str
+    field: str
+    source: str
 
-    @property
-    def field(self) -> str: ...
-
-    @property
-    def source(self) -> str: ...
-
-    def columns(self) -> Collection[str]:
-        """The columns that every sample must have."""
-        ...
+    def columns(self) -> Collection[str]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

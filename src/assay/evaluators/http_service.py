@@ -89,7 +89,7 @@ class HttpEvaluator:
         return build_payload(candidate, example, self._task_model if task_model is None else task_model)
 
     async def reach(self) -> None:
-        """Connect, without an evaluation: `EvaluatorError` where nobody listens."""
+        """Connect, without an evaluation: `EvaluatorError` where it cannot be reached."""
         seconds = min(self._timeout_seconds, REACH_SECONDS)
         try:
             await self._client.connect(self._url, seconds)

@@ -397,14 +397,14 @@ def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
 
 
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
-    """A task that asks a model needs one that answers, and a task that asks how likely given texts are one that can
+    """A task that calls a model needs one that answers, and a task that asks how likely given texts are one that can
     say so; checked once, not per sample.
 
     A task that sends few-shot examples as chat turns needs a model with a chat template."""
     asking = [task.name for task in tasks if task.needs.asks_model]
     if asking and not offers_of(model).answers:
         raise UsageError(
-            f"task `{asking[0]}` asks a model, and `{model.name}` stands for answers that are recorded already: name "
+            f"task `{asking[0]}` calls a model, and `{model.name}` stands for answers that are recorded already: name "
             "the model to ask with --model"
         )
     turned = [task.name for task in tasks if task.definition.solver.options.get("turns")]

@@ -21,7 +21,7 @@ from assay.models.layers.cached import is_wanted
 from assay.results.report_settings import metadata_value
 from assay.run_config import RunConfig
 from assay.runs.preview import first_requests
-from assay.scorers.processes import MayMove, OwnCode
+from assay.scorers.processes import MayMove, OwnCode, is_own
 from assay.setting import AppliesTo, flag_of, settings_of
 from assay.tasks.descriptions import runs_programs
 from assay.text.wording import few, hint, nearest
@@ -114,6 +114,21 @@ def _why_no_judges(run: PlannedParts, _: str) -> str | None:
 
 def _reads_verdicts_itself(scorer: PartSpec) -> bool:
     return isinstance(scorer.about, ScorerInfo) and scorer.about.reads_verdicts_itself
+
+
+def _why_no_repeats(run: PlannedParts, _: str) -> str | None:
+    """Of a file's own trials its author says that they are some."""
+    if run.called or not all(task.needs.replays and not task.definition.plan.trials for task in run.tasks):
+        return None
+    scorers = [part for task in run.tasks for part in task.definition.scorers]
+    if all(_scores_alike(part) for part in scorers):
+        return "every answer is recorded, and gets the same scores each time"
+    return None
+
+
+def _scores_alike(scorer: PartSpec) -> bool:
+    about = scorer.about
+    return isinstance(about, ScorerInfo) and about.runs == "here" and not about.reaches and not is_own(scorer)
 
 
 def _why_not_in_requests(run: PlannedParts, name: str) -> str | None:
@@ -226,6 +241,7 @@ _REASONS: Mapping[AppliesTo, Callable[[PlannedParts, str], str | None]] = {
     AppliesTo.CALLS: _why_no_calls,
     AppliesTo.EVALUATED_CALLS: _why_no_evaluated_calls,
     AppliesTo.JUDGES: _why_no_judges,
+    AppliesTo.REPEATS: _why_no_repeats,
     AppliesTo.REQUESTS: _why_not_in_requests,
     AppliesTo.SERVERS: _why_no_servers,
     AppliesTo.RENDERED: _why_not_rendered,

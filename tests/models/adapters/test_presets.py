@@ -155,7 +155,7 @@ def test_an_address_that_nothing_reads_is_named_where_no_key_is_sent(
     else:
         monkeypatch.setenv(name, value)
     [note] = offers_of(make_model(f"{word}:m")).notes
-    assert f"{where}: {name} is not read; `{word}:m` is asked at http://localhost:" in note
+    assert f"{where}: {name} is not read; `{word}:m` is called at http://localhost:" in note
     assert not offers_of(make_model(f"{word}:m@http://127.0.0.1:9/v1")).notes
 
 

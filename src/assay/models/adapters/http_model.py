@@ -56,7 +56,7 @@ class HttpModel:
             refuse_unused_address(api_key_env, adapter, address, instead)
         elif self.at_usual_address:
             notes = [
-                f"{place}: {variable} is not read; `{name}` is asked at {address} (or give {instead})"
+                f"{place}: {variable} is not read; `{name}` is called at {address} (or give {instead})"
                 for place, variable in unread_addresses(api_key_env, adapter, address)
             ]
             self.offers = msgspec.structs.replace(self.offers, notes=tuple(notes))
