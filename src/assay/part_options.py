@@ -55,7 +55,9 @@ class ModelKey(Doc):
 
 @dataclass(frozen=True, slots=True)
 class ValueName(Doc):
-    """The name of a value that the scores of a scorer hold."""
+    """The name of a value that the scores of a scorer hold; a `numeric` one may not be a label."""
+
+    numeric: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -360,3 +360,30 @@ def test_likelihoods_have_no_gold_answer_to_miss(tmp_path: Path) -> None:
     metrics = [{"type": "bits_per_byte"}]
     found = rehearsal(write_task(tmp_path, ROWS, [{"type": "text_likelihood", "metrics": metrics}], solver=solver))
     assert (found.tried, found.without_gold, found.findings) == (2, {}, [])
+
+
+def generic(template: str) -> dict[str, Any]:
+    return {"type": "single_turn_solver", "input_builder": {"type": "generic", "template": template}}
+
+
+@pytest.mark.parametrize(
+    ("solver", "problem", "says_so"),
+    [
+        (says("Name a river."), "same_prompt", "all 2 samples are asked the same"),
+        (says("{{ sample.q }} (it is {{ sample.a }})"), "gold_in_prompt", "the prompt prints the column `a`"),
+        (
+            generic('{"mesages": [{"role": "user", "content": {{ sample.q | tojson }}}]}'),
+            "no_messages",
+            "sent as the text of its JSON. Did you mean `mesages`?",
+        ),
+        (says("{{ sample.q }}"), None, ""),
+        (generic('{"messages": [{"role": "user", "content": {{ sample.q | tojson }}}]}'), None, ""),
+        (generic("{{ sample.q | tojson }}"), None, ""),
+    ],
+)
+def test_a_prompt_that_asks_something_else_than_its_author_meant(
+    tmp_path: Path, solver: dict[str, Any], problem: str | None, says_so: str
+) -> None:
+    found = faults(tmp_path, [EQUALS], solver=solver)
+    assert [each.problem for each in found] == ([problem] if problem else [])
+    assert all(says_so in each.detail for each in found)

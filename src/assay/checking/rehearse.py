@@ -41,6 +41,7 @@ EXPECTED_COLUMNS = (
 """Names of columns with the right answer, tried where no scorer names one."""
 _PROMPTS = ("user_prompt", "system_prompt")
 """What a judge is shown, where its prompt is the author's; one of ours shows the option `answer`."""
+_GOLDS = ("ground_truth", "ground_truths", "ground_truth_choice")
 _SNIPPETS = ("run_solver_snippet", "compute_scores_snippet", "compute_evidence_snippet", "compute_metrics_snippet")
 _BUGS = (
     *("NameError", "KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError"),
@@ -62,6 +63,7 @@ async def rehearse(task: Task, script: Script, bad_tests: Set[tuple[str, str]] =
     await rehearsing.aggregates()
     rehearsing.rules()
     rehearsing.judges()
+    rehearsing.prompts()
     return rehearsing.result()
 
 
@@ -99,6 +101,8 @@ class _Rehearsing:
         self._first_sample: SampleRehearsal | None = None
         self._hangs: set[str] = set()
         """Scorers, and the solver, that ran out of time once: every sample would take as long."""
+        self._asked: set[str] = set()
+        """Different requests, one for each sample at most."""
         self._left_out: dict[str, str] = {}
         """Samples that a rule excludes whatever is answered, each with the rule's key."""
 
@@ -136,6 +140,7 @@ class _Rehearsing:
             if number == 0:
                 self._note(sample, answer, scores, golds, column)
                 self._remark_nulls(sample)
+                self._remark_prompt(sample)
             if answer in answers:
                 seen |= {score.name for score in scores if marks_of(score) and all(map(is_full, marks_of(score)))}
         if all(request.continuation is not None for request in self._script.requests):
@@ -160,14 +165,38 @@ class _Rehearsing:
                     message = f"the column `{name}` is null, so the prompt contains the text `None`"
                     self._add("null_in_prompt", "definition.solver", sample, message, error=False)
 
+    def _remark_prompt(self, sample: Sample) -> None:
+        """Warnings for prompts that give the answer away, and for an object that is no conversation."""
+        if not self._script.requests:
+            return
+        request, row = self._script.requests[0], sample.row or {}
+        self._asked.add(request.text())
+        for name in self._columns_expected:
+            value = row.get(name)
+            if name in self._columns_printed and isinstance(value, str | int | float) and str(value) in request.text():
+                message = f"the prompt prints the column `{name}`, which is what the answer is compared with"
+                self._add("gold_in_prompt", "definition.solver", sample, message, error=False)
+        if (names := _names_of_object(request)) and _is_generic(self._task.definition.solver):
+            why = f"the input has no `messages`, so it is sent as the text of its JSON. {hint('messages', names)}"
+            self._add("no_messages", "definition.solver.input_builder.template", sample, why)
+
+    def prompts(self) -> None:
+        """A warning where different rows lead to one and the same prompt."""
+        if self._tried > 1 and len(self._asked) == 1 and not self._columns_printed:
+            message = f"no column is read by the prompt: all {self._tried} samples are asked the same"
+            self._add("same_prompt", "definition.solver", None, message, error=False)
+
     @cached_property
     def _columns_printed(self) -> list[str]:
-        """The columns that the solver's templates print."""
-        columns: dict[str, None] = {}
-        for text in _texts_in(self._task.definition.solver.options):
-            with suppress(UsageError):  # of templates, reported where they are rendered
-                columns |= {path[1]: None for path in template_reads(text).paths if path[0] == "sample" and path[1:]}
-        return list(columns)
+        """The columns that the solver's templates print; those for few-shot examples print other rows."""
+        options = self._task.definition.solver.options
+        return _columns_in({name: value for name, value in options.items() if name != "few_shot"})
+
+    @cached_property
+    def _columns_expected(self) -> list[str]:
+        """The columns whose text an answer is compared with."""
+        parts = self._parts.values()
+        return _columns_in([part.options[name] for part in parts for name in _GOLDS if name in part.options])
 
     def _golds(self, sample: Sample) -> dict[str, Completion]:
         golds: dict[str, Completion] = {}
@@ -391,6 +420,29 @@ class _Rehearsing:
             )
         elif sample is not None:
             self._findings[key] = msgspec.structs.replace(known, samples=len(names))
+
+
+def _columns_in(options: object) -> list[str]:
+    """The columns that templates print."""
+    columns: dict[str, None] = {}
+    for text in _texts_in(options):
+        with suppress(UsageError):  # of templates, reported where they are rendered
+            columns |= {path[1]: None for path in template_reads(text).paths if path[0] == "sample" and path[1:]}
+    return list(columns)
+
+
+def _is_generic(solver: PartSpec) -> bool:
+    builder = solver.options.get("input_builder")
+    return isinstance(builder, Mapping) and builder.get("type") == "generic"
+
+
+def _names_of_object(request: Request) -> list[str]:
+    """The names of the JSON object that a request sends as a text; none where it sends anything else."""
+    try:
+        value = msgspec.json.decode(request.prompt or "") if request.messages is None else None
+    except msgspec.DecodeError:
+        return []
+    return list(value) if isinstance(value, dict) else []
 
 
 def _texts_in(options: object) -> Iterator[str]:

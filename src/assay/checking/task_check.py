@@ -38,7 +38,8 @@ from assay.text.wording import shortened
 
 SHORTEST_PROMPT = 3
 _OF_WHOLE_PARTS = {
-    *("gold_not_full_marks", "empty_answer_scores", "verdict_misread", "metric_reads_nothing", "answer_not_shown")
+    "same_prompt",
+    *("gold_not_full_marks", "empty_answer_scores", "verdict_misread", "metric_reads_nothing", "answer_not_shown"),
 }
 """Problems that a part may have only because something was removed from it."""
 CANNOT_RUN = "cannot_run_here"

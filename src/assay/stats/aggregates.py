@@ -20,6 +20,7 @@ from assay.stats.cells import (
     TOO_LARGE,
     UNIT,
     OutputName,
+    ReadNumber,
     ReadValue,
     ValueBounds,
     cell,
@@ -42,7 +43,7 @@ from assay.stats.spread import spread_interval
 def mean(
     table: ScoreTable,
     *,
-    field: ReadValue = "score",
+    field: ReadNumber = "score",
     name: OutputName = None,
     bounds: ValueBounds = None,
     level: float = 0.95,
@@ -66,7 +67,7 @@ def mean(
 def maximum(
     table: ScoreTable,
     *,
-    field: ReadValue = "score",
+    field: ReadNumber = "score",
     name: OutputName = None,
     bounds: ValueBounds = None,
     level: float = 0.95,
@@ -84,7 +85,7 @@ def maximum(
 def minimum(
     table: ScoreTable,
     *,
-    field: ReadValue = "score",
+    field: ReadNumber = "score",
     name: OutputName = None,
     bounds: ValueBounds = None,
     level: float = 0.95,
@@ -98,7 +99,7 @@ def minimum(
 def median(
     table: ScoreTable,
     *,
-    field: ReadValue = "score",
+    field: ReadNumber = "score",
     name: OutputName = None,
     bounds: ValueBounds = None,
     level: float = 0.95,
@@ -113,7 +114,7 @@ def quantile(
     table: ScoreTable,
     *,
     q: Annotated[float, Meta(gt=0.0, lt=1.0), Doc("The share of values below it, such as 0.9.")],
-    field: ReadValue = "score",
+    field: ReadNumber = "score",
     name: OutputName = None,
     bounds: ValueBounds = None,
     level: float = 0.95,
@@ -131,7 +132,7 @@ def quantile(
 def std_dev(
     table: ScoreTable,
     *,
-    field: ReadValue = "score",
+    field: ReadNumber = "score",
     name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:

@@ -33,6 +33,8 @@ from assay.stats.score_table import Labels, Numbers, ScoreTable
 Mask = NDArray[np.bool_]
 ReadValue = Annotated[str, Meta(min_length=1), ValueName("The score value it reads."), InFiles()]
 """The option of an aggregate that names what it reads."""
+ReadNumber = Annotated[str, Meta(min_length=1), ValueName("The score value it reads.", numeric=True), InFiles()]
+"""The same where only numbers can be read."""
 OutputName = Annotated[str | None, Doc("What the number is called.")]
 ValueBounds = Annotated[
     Sequence[float] | None,

@@ -10,7 +10,7 @@ import numpy as np
 from assay.core.describe import describes
 from assay.core.types import Summary
 from assay.part_options import Doc, Problem, part
-from assay.stats.cells import Mask, OutputName, ReadValue, empty_cell, share_among, share_of_counts
+from assay.stats.cells import Mask, OutputName, ReadNumber, ReadValue, empty_cell, share_among, share_of_counts
 from assay.stats.described import of_classes, of_counts
 from assay.stats.score_table import Labels, ScoreTable, as_text, is_answer
 
@@ -117,8 +117,8 @@ def multiclass_classification(
 def recall(
     table: ScoreTable,
     *,
-    num_true_positives_field: ReadValue,
-    num_false_negatives_field: ReadValue,
+    num_true_positives_field: ReadNumber,
+    num_false_negatives_field: ReadNumber,
     name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
@@ -136,8 +136,8 @@ def recall(
 def precision(
     table: ScoreTable,
     *,
-    num_true_positives_field: ReadValue,
-    num_false_positives_field: ReadValue,
+    num_true_positives_field: ReadNumber,
+    num_false_positives_field: ReadNumber,
     name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
@@ -155,9 +155,9 @@ def precision(
 def f1_score(
     table: ScoreTable,
     *,
-    num_true_positives_field: ReadValue,
-    num_false_positives_field: ReadValue,
-    num_false_negatives_field: ReadValue,
+    num_true_positives_field: ReadNumber,
+    num_false_positives_field: ReadNumber,
+    num_false_negatives_field: ReadNumber,
     name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:

@@ -262,3 +262,32 @@ def test_a_filter_that_a_row_breaks_is_reported_at_its_place_in_the_dataset_file
     expected = "rows.yaml:6:13: source.filters[0]: `greater_than` compares numbers, got 'a' (row 1)"
     assert refused(path).endswith(expected)
     assert "task.yaml" not in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("metric", "says"),
+    [
+        ({"type": "mean", "field": "label"}, "`label` is a text, which has no mean; a `frequency` is the share"),
+        ({"type": "max", "field": "label"}, "`label` is a text, which has no max"),
+        (
+            {"type": "precision", "num_true_positives_field": "label", "num_false_positives_field": "label"},
+            "no precision",
+        ),
+        (
+            {"type": "binary-classification", "field_gt": "label", "field_pred": "label"}
+            | {"positive_answer": "spma", "negative_answer": "ham"},
+            "positive_answer: `spma` is not among `valid_labels`. Did you mean `spam`?",
+        ),
+        ({"type": "frequency", "field": "label", "label": "spam"}, None),
+        ({"type": "weighted_average", "field": "label", "weights": {"spam": 1, "ham": 0}}, None),
+    ],
+)
+def test_a_metric_of_labels_that_could_give_no_number(tmp_path: Path, metric: dict[str, Any], says: str | None) -> None:
+    labeler = {"type": "labeler_via_model", "model_key": "j", "user_prompt": "x", "valid_labels": ["spam", "ham"]}
+    path = write_task(tmp_path, ROWS, [{**labeler, "metrics": [metric]}])
+    if says is None:
+        assert check_yaml_file(path).good == 1
+        return
+    with pytest.raises(UsageError) as refused:
+        check_yaml_file(path)
+    assert says in str(refused.value)

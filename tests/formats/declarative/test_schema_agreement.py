@@ -61,6 +61,7 @@ NO_SCHEMA_CAN_SAY = {
     "must be above score_min": "how two numbers compare",
     "also a correct label": "whether two lists overlap",
     "is not among `valid_labels`": "whether a text is in another list",
+    "is a text, which has no": "what kind of value a scorer gives",
     "no weight for the valid label": "whether the names of a mapping are those of a list",
     "are wanted, and there are": "how a number compares with the length of a list",
     "no text has at least": "how two numbers compare",

@@ -208,7 +208,7 @@ def shape_of(kind: Any, markers: Sequence[Any] = ()) -> Shape:  # noqa: PLR0911,
             case Pattern():
                 return PatternText(limits.min_length or 0)
             case ValueName():
-                return ValueText(min_length=limits.min_length or 0)
+                return ValueText(min_length=limits.min_length or 0, numeric=marker.numeric)
             case Words():
                 return Text(words=marker.words)
             case Choice() if get_origin(kind) in (Union, UnionType):

@@ -131,8 +131,11 @@ class Text(Shape):
         return value
 
 
+@dataclass(frozen=True, slots=True)
 class ValueText(Text):
-    """The name of a value that the scores of a scorer hold."""
+    """The name of a value that the scores of a scorer hold; a `numeric` one may not be a label."""
+
+    numeric: bool = False
 
 
 @dataclass(frozen=True, slots=True)

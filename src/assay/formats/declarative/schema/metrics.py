@@ -35,6 +35,12 @@ METRIC = Tagged(
 )
 
 
+def needs_number(name: str, field: str) -> bool:
+    """Whether what an aggregate reads by this option has to be a number."""
+    shape = METRIC.choices[name].fields[field].shape if name in METRIC.choices else None
+    return isinstance(shape, ValueText) and shape.numeric
+
+
 def fields_read(name: str) -> tuple[str, ...]:
     """The options of an aggregate that name a score value."""
     if name not in METRIC.choices:

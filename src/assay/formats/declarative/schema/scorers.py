@@ -14,7 +14,7 @@ from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.part_keys import short_name
 from assay.formats.declarative.records import ScorerEntry, without_nulls
 from assay.formats.declarative.schema.assertions import ASSERTION, asserting
-from assay.formats.declarative.schema.metrics import METRIC, fields_read
+from assay.formats.declarative.schema.metrics import METRIC, fields_read, needs_number
 from assay.formats.declarative.shape import (
     Field,
     Fields,
@@ -131,7 +131,8 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
         if rule is not None:
             rule(result, where, report)
         refuse_repeated_keys(result["metrics"], (*where, "metrics"), report)
-        known = values_given(kind, result)
+        known, info = values_given(kind, result), described(kind, result)
+        texts = [value.name for value in info.values if value.kind == "label"] if info is not None else []
         for at, metric in enumerate(mappings(result["metrics"])):
             _one_kind_of_row(metric, (*where, "metrics", at), report)
             for name in fields_read(str(metric["type"])):
@@ -142,6 +143,9 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
                     at_field = (*where, "metrics", at, name)
                     if not report.awaits(at_field, field):
                         report.wrong(at_field, f"this scorer gives no value `{field}`. {hint_here(field, known)}")
+                elif field in texts and needs_number(str(metric["type"]), name):
+                    why = f"`{field}` is a text, which has no {metric['type']}; a `frequency` is the share of one label"
+                    report.wrong((*where, "metrics", at, name), why)
             if labels := labels_given(kind, result):
                 _check_labels(metric, labels, (*where, "metrics", at), report)
 
@@ -169,6 +173,10 @@ def _check_labels(metric: Fields, labels: list[str], where: FieldPath, report: R
     label, weights = metric.get("label"), metric.get("weights")
     if label is not None:
         check_label(label, labels, (*where, "label"), report)
+    if metric.get("field_pred") == "label":
+        for name in ("positive_answer", "negative_answer"):
+            if metric.get(name) is not None:
+                check_label(metric[name], labels, (*where, name), report)
     if isinstance(weights, dict):
         for name in weights:
             check_label(name, labels, (*where, "weights", name), report)
