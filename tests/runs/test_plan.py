@@ -20,7 +20,7 @@ from assay.models.pool import ModelPool
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.evaluate import run_evaluation
-from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
+from assay.runs.plan import RunKeywords, check_settings, keep_picked, make_config, pick_samples, plan_runs, read_tasks
 from assay.task_records import TaskPlan
 from assay.tasks.load import load_tasks
 
@@ -135,6 +135,15 @@ def test_a_number_that_no_run_can_be_made_with_is_refused_before_it_begins(
         assay.evaluate(task, right, **settings)
     with pytest.raises(UsageError, match=says):
         run_evaluation(assay.load_tasks(task), RunConfig(**settings), model=right)
+
+
+def test_a_key_is_no_value_of_a_parameter_which_the_run_would_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "q7-wonderful-49-river")
+    for secret in ("sk-0123456789abcdefghij", "q7-wonderful-49-river"):
+        with pytest.raises(UsageError, match="task_config word: the value looks like a key") as refused:
+            check_settings(make_config(task_config={"word": secret}))
+        assert secret not in str(refused.value)
+    check_settings(make_config(task_config={"password": "swordfish", "secret": "the cake"}))
 
 
 def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:

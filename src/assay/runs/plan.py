@@ -34,6 +34,7 @@ from assay.tasks.built_tasks import build_dataset
 from assay.tasks.descriptions import runs_programs
 from assay.tasks.load import load_tasks
 from assay.tasks.task_settings import TaskSettings
+from assay.text.redaction import cut_keys
 from assay.trust.consent import untrusted
 
 CACHE_VARIABLE = "ASSAY_CACHE_ANSWERS"
@@ -145,6 +146,12 @@ def check_settings(config: RunConfig, called: Callable[[str], str] = str) -> Non
     """Refuse values that no run can be made with."""
     for problem in problems_of(config, called):
         raise UsageError(problem)
+    for name, value in config.task_config.items():
+        if isinstance(value, str) and cut_keys(value) != value:
+            raise UsageError(
+                f"{called('task_config')} {name}: the value looks like a key, and a run keeps these values in clear; "
+                "put it into a variable of the environment, and name that in a model file"
+            )
     if config.min_sandbox is not None:
         from assay.sandbox.tiers import STRONGEST_FIRST
 

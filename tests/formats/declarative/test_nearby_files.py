@@ -78,3 +78,25 @@ def test_a_data_file_found_by_its_key_may_be_no_link_out_of_the_project(
     with pytest.raises(UsageError, match=r"datasets/far.jsonl` leads outside the project"):
         read(text)
     assert read(text, allow_outside=True)[0].dataset.size == 6
+
+
+@pytest.mark.parametrize("ending", [".yaml", ".jsonl"])
+def test_a_dataset_beside_the_task_and_one_with_its_key_in_the_folder_of_datasets(project: Path, ending: str) -> None:
+    text = (project / "datasets" / "any.yaml").read_text() if ending == ".yaml" else '{"q": 1}\n'
+    for folder in (project, project / "datasets"):
+        (folder / f"twice{ending}").write_text(text.replace("key: rows", "key: twice"))
+    with pytest.raises(UsageError, match=f"`twice` is given twice: in .*twice{ending} and in .*datasets/twice{ending}"):
+        library(project).dataset("twice")
+
+
+def test_datasets_may_lie_in_folders_of_their_folder(project: Path) -> None:
+    inner = project / "datasets" / "geo" / "europe"
+    inner.mkdir(parents=True)
+    (inner / "rivers.jsonl").write_text('{"q": 1}\n{"q": 2}\n')
+    (inner / "lakes.yaml").write_text(
+        (project / "datasets" / "any.yaml").read_text().replace("key: rows", "key: lakes")
+    )
+    assert [library(project).dataset(key).size for key in ("rivers", "lakes")] == [2, 1]
+    (project / "datasets" / "rivers.jsonl").write_text('{"q": 1}\n')
+    with pytest.raises(UsageError, match="`rivers` is given twice"):
+        library(project).dataset("rivers")

@@ -62,6 +62,7 @@ def test_every_field_knows_its_line_and_column(tmp_path: Path) -> None:
         ("a: [1,\n", "2:1", "not valid YAML"),
         ("a: !!python/object/apply:os.system ['x']\n", "1:4", "unknown tag"),
         ("a: !thing x\n", "1:4", "unknown tag"),
+        ("a: !include {file: x}\n", "1:4", "`!include` takes the name of a file"),
         ("a: 1\n---\nb: 2\n", "2:1", "second document"),
         ("a: !include missing.py\n", "1:4", "there is no file"),
         ("$ref: missing.yaml\n", "1:1", "there is no file"),

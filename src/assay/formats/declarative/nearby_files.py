@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -37,9 +38,9 @@ class NearbyFiles:
 
     def keyed_file(self, kind: str, key: str) -> Document | None:
         """The nearest YAML file that holds this; files that cannot be read are skipped."""
-        for folder in self.folders(f"{kind}s"):
+        for folders in self._near_to_far(f"{kind}s"):
             documents: list[Document] = []
-            for path in _yaml_files(folder):
+            for path in (path for folder in folders for path in _yaml_files(folder)):
                 label = self._label(path)
                 if label != (kind, key) and not (label and label[0] == kind and label[1].startswith("$")):
                     continue
@@ -58,8 +59,9 @@ class NearbyFiles:
 
     def data_file_called(self, key: str) -> Path | None:
         """The nearest data file named like the key."""
-        for folder in self.folders("datasets"):
-            files = [path for ending in DATA_ENDINGS if (path := folder / f"{key}{ending}").is_file()]
+        for folders in self._near_to_far("datasets"):
+            named = (folder / f"{key}{ending}" for folder in folders for ending in DATA_ENDINGS)
+            files = [path for path in named if path.is_file()]
             if len(files) > 1:
                 raise _ambiguous("dataset", key, files)
             for path in files:
@@ -93,11 +95,21 @@ class NearbyFiles:
                     check(document, document.value)
 
     def folders(self, kind: str) -> list[Path]:
-        candidates = [self.home, self.home / kind, self.home.parent / kind, self.root / kind]
-        folders: dict[Path, Path] = {}
-        for folder in filter(Path.is_dir, candidates):
-            folders.setdefault(folder.resolve(), folder)
-        return list(folders.values())
+        return [folder for folders in self._near_to_far(kind) for folder in folders]
+
+    def _near_to_far(self, kind: str) -> list[list[Path]]:
+        """The folders looked through; of those that are equally near only one may hold a key."""
+        seen: set[Path] = set()
+        groups: list[list[Path]] = []
+        for candidates in ([self.home, self.home / kind], [self.home.parent / kind], [self.root / kind]):
+            folders: list[Path] = []
+            for candidate in filter(Path.is_dir, candidates):
+                for folder in _with_inner(candidate) if candidate.name == "datasets" == kind else [candidate]:
+                    if (resolved := folder.resolve()) not in seen:
+                        seen.add(resolved)
+                        folders.append(folder)
+            groups.append(folders)
+        return groups
 
     def text_file(self, document: Document, where: FieldPath, named: str) -> str:
         """A text that a file names, without its last line end."""
@@ -134,6 +146,15 @@ class NearbyFiles:
         status = path.stat()
         version = status.st_ino, status.st_size, status.st_mtime_ns
         return _label_of_version(path, version, self.root, self.reading.allow_outside)
+
+
+def _with_inner(folder: Path) -> list[Path]:
+    """The folder and those inside of it, without links and names that begin with a dot."""
+    found: list[Path] = []
+    for path, inner, _ in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        found.append(Path(path))
+    return found
 
 
 def _yaml_files(folder: Path) -> list[Path]:

@@ -288,6 +288,8 @@ class _File:
                 self.reading.fault(where, error)
                 return ""
         if node.tag not in (_STANDARD + "seq", _STANDARD + "map"):
+            if node.tag == "!include":
+                raise _error(mark, where, "`!include` takes the name of a file, such as `!include prompt.txt`")
             raise _error(mark, where, f"unknown tag `{node.tag}`; only `!include` is known")
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*where, at), marks) for at, item in enumerate(node.value)]
