@@ -369,7 +369,7 @@ def generic(template: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("solver", "problem", "says_so"),
     [
-        (says("Name a river."), "same_prompt", "all 2 samples are asked the same"),
+        (says("Name a river."), "same_prompt", "all 2 samples get the same prompt"),
         (says("{{ sample.q }} (it is {{ sample.a }})"), "gold_in_prompt", "the prompt prints the column `a`"),
         (
             generic('{"mesages": [{"role": "user", "content": {{ sample.q | tojson }}}]}'),

@@ -183,7 +183,7 @@ class _Rehearsing:
     def prompts(self) -> None:
         """A warning where different rows lead to one and the same prompt."""
         if self._tried > 1 and len(self._asked) == 1 and not self._columns_printed:
-            message = f"no column is read by the prompt: all {self._tried} samples are asked the same"
+            message = f"no column is read by the prompt: all {self._tried} samples get the same prompt"
             self._add("same_prompt", "definition.solver", None, message, error=False)
 
     @cached_property
