@@ -38,6 +38,7 @@ CHANGES_A_RESULT = {
     "repeat": 2,
     "limit": 3,
     "prompt": "polite",
+    "cell": {"judge": "judge=mild"},
     "only": {"sums": ("s1",)},
     "of_tasks": {"sums": TaskOverrides(repeat=2)},
 }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from inspect import Parameter
 
 JUDGE = "judge"
-"""The key of the model that judges, where nobody chose another one."""
+"""The key of the model that judges, where no file and no flag chose another one."""
 OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
 """Options of parts that name another model by key; the model's description is stored next to the key as `model`."""
 

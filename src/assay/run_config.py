@@ -30,6 +30,9 @@ class RunConfig(RunSettings, frozen=True, kw_only=True):
     prompt: Annotated[str | None, Setting(Purpose.RESULT)] = None
     """Which of a run file's prompts this run uses."""
 
+    cell: Annotated[dict[str, str], Setting(Purpose.RESULT)] = {}  # noqa: RUF012 - a record copies it
+    """Which cell of a suite's matrix this run is: its place on every axis but `prompt` that has several."""
+
     of_tasks: Annotated[dict[str, TaskOverrides], Setting(Purpose.RESULT)] = {}  # noqa: RUF012 - a record copies it
     """What is different for single tasks, by name."""
 

@@ -152,13 +152,6 @@ def test_how_a_model_is_talked_to_is_part_of_the_run() -> None:
     assert (found.prefill, found.settings().reasoning_effort, found.keep_thinking) == ("It is", "low", True)
 
 
-def test_a_judge_is_the_model_of_its_key() -> None:
-    assert reading_of(options("--judge", "openai:x"))["models"] == {"judge": "openai:x"}
-    named = options("--judge", "openai:x", "--model-for", "judge=toy")
-    with pytest.raises(UsageError, match="--judge openai:x: --model-for judge=toy says another"):
-        reading_of(named)
-
-
 def test_several_models_may_be_named() -> None:
     assert options("--model", "toy", "--model", "stub").model == ["toy", "stub"]
     assert options().model is None

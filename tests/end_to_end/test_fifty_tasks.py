@@ -61,7 +61,7 @@ def test_the_suites_hold_what_they_say(project: Path) -> None:
 
 
 def test_the_matrix_has_every_prompt_with_every_model(project: Path) -> None:
-    done = assay("run", "prompts.yaml", "--model", "prod", "--model", "local", "--quiet", cwd=project)
+    done = assay("run", "@prompts", "--quiet", cwd=project)
     assert done.returncode == 0, done.stderr
     for cell in ("prod, plain", "prod, careful", "local, plain", "local, careful"):
         assert cell in done.stdout

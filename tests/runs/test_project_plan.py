@@ -186,7 +186,6 @@ def test_gates_that_need_a_baseline_wait_until_there_is_one(shop: Path) -> None:
         ('"overall >= 0.4"', '"overal >= 0.4"', "no task or number of the run is called `overal`"),
         ('"overall >= 0.4"', '"overall => 0.4"', r"suites.weighted.gates\[0\]: 'overall => 0.4', position"),
         ("price: {input: 1", "price: {inptu: 1", "unknown field of a price"),
-        ('weights: {"geo/**": 3}', "matrix: {model: [prod]}", "a matrix is read and not run yet"),
         (
             "other: toy",
             "other: {model: 'stub:4', price: {input: 3, output: 3}}",

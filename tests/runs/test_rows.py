@@ -132,7 +132,7 @@ def test_with_texts_it_is_the_share_of_right_ones() -> None:
         (([{"a": 1}, 2], last_word), {}, "row 2 is int 2; a row is a mapping"),
         ((ROWS[0], last_word), {}, "a mapping is one row: pass a list of rows"),
         ((ROWS, last_word), {"answers": "q", "prompt": None}, "answers='q': recorded answers call no model"),
-        ((ROWS, last_word), {"judge": "toy"}, "no task here has a model with the key `judge`"),
+        ((ROWS, last_word), {"judge": "toy"}, "the judge `toy` from --judge judges nothing"),
         ((ROWS, last_word, lambda answer: True), {}, r"takes 1 values; a scorer takes \(answer, row\)"),
     ],
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from assay.cli.flags import given_flags, option, switch
 from assay.cli.output import print_json, show
@@ -16,6 +17,7 @@ from assay.runs.exit_status import DONE
 from assay.setting import AppliesTo, Purpose, settings_of
 
 if TYPE_CHECKING:
+    from assay.run_config import RunConfig
     from assay.runs.plan import PlannedRun
     from assay.runs.reuse import ReusePlan, ReuseRules, TaskChange
 
@@ -43,9 +45,9 @@ def add_changed_arguments(parser: argparse.ArgumentParser) -> None:
 
 def list_changed(options: argparse.Namespace) -> int:
     from assay.cli.run_flags import reuse_rules, system_text
-    from assay.runs.plan import make_config, plan_runs, read_tasks
+    from assay.runs.plan import make_config, read_tasks
     from assay.runs.progress import run_blocking
-    from assay.runs.project_plan import project_plan
+    from assay.runs.project_plan import ReadCell, project_plan
 
     options.what = options.what or project_default()
     if not options.what:
@@ -58,13 +60,16 @@ def list_changed(options: argparse.Namespace) -> int:
     config = make_config(called=flag_of_run, **settings)
     project = project_plan(options.what)
     config, given = project.configured(config, given_flags(options))
-    models = [options.model] if options.model else project.models
     tagged = tuple(options.tagged or ())
-    definitions, _ = read_tasks(options.what, config, evaluated=models, may_call_models=False, tagged=tagged)
-    definitions, config = project.applied(definitions, config, given)
+
+    def read(own: RunConfig, models: object, cell: Mapping[str, Any]) -> ReadCell:
+        found = read_tasks(options.what, own, evaluated=models, may_call_models=False, tagged=tagged, cell=cell)
+        return ReadCell(found.definitions, own)
+
+    planned = project.planned(config, given, [options.model] if options.model else None, read)
     rules = reuse_rules(options)
     assert rules is not None  # noqa: S101 - the caller has looked
-    for run in project.with_defaults(plan_runs(definitions, config, models, given=given)):
+    for run in planned.runs:
         reuse, changes = run_blocking(_planned(run, rules))
         if options.json:
             print_json({"model": reuse.run.model["name"], "tasks": changes, "gone": reuse.gone()})

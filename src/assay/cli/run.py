@@ -6,10 +6,10 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
     from assay.results.board.board_types import Leaderboard
     from assay.results.report_settings import View
-    from assay.results.standings.prompts import PromptPair
+    from assay.results.standings.cells import CellPair
     from assay.results.standings.standing_rows import Standings
     from assay.run_config import RunConfig
     from assay.runs.evaluate import RunOptions, RunResult
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     from assay.pages.step_summary import run_summary
     from assay.reading import env_file
     from assay.runs.evaluate import EvaluationResult, check_all, checked_gates, run_all
-    from assay.runs.plan import pick_samples, plan_runs
+    from assay.runs.plan import pick_samples
     from assay.runs.progress import run_blocking
-    from assay.runs.project_plan import project_plan
+    from assay.runs.project_plan import ReadCell, project_plan
 
     garbage.pass_over_what_is_loaded()
     config = config_of(options)
@@ -61,12 +61,14 @@ def run(options: argparse.Namespace) -> int:
     options.tasks = options.tasks or project_default()
     project = project_plan(options.tasks, gates=not options.no_gates)
     config, given = project.configured(config, given_flags(options))
+    said: set[str] = set()
+
+    def read(own: RunConfig, models: object, cell: Mapping[str, Any]) -> ReadCell:
+        definitions = definitions_of(options, own, models, cell, said)
+        return ReadCell(*(pick_samples(definitions, own, options.only) if options.only else (definitions, own)))
+
+    planned, definitions, config = project.planned(config, given, options.model, read)
     options.model = options.model or project.models
-    definitions = definitions_of(options, config)
-    if options.only:
-        definitions, config = pick_samples(definitions, config, options.only)
-    definitions, config = project.applied(definitions, config, given)
-    planned = project.with_defaults(plan_runs(definitions, config, options.model, given=given))
     if options.save is not None:
         save_table(definitions, options)
     gates = _all_gates(project, definitions, config, options)
@@ -117,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
         if left := len(planned) - len(results):
             print_sentence(f"{count_of(left, 'column')} of the grid not begun: rerun the same command", options)
         print_grid(results, options)
-    elif len(results) > 1 and (variants or options.model):
+    elif len(results) > 1 and (variants or options.model or project.is_matrix):
         print_matrix([result.folder for result in results], options)
     return EvaluationResult(runs=tuple(results)).exit_status
 
@@ -149,8 +151,8 @@ def save_table(definitions: Sequence[TaskDefinition], options: argparse.Namespac
 
 def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> None:
     """The rows of a table against models and prompts, then their ranks and the prompts against each other."""
+    from assay.pages.documents.cell_pairs import cell_pairs_document, differing_pairs_document
     from assay.pages.documents.grid import grid_document
-    from assay.pages.documents.prompt_pairs import differing_pairs_document, prompt_pairs_document
     from assay.pages.documents.standings import ranks_document
     from assay.results.grid import grids_of
 
@@ -158,11 +160,11 @@ def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> Non
     standings, pairs, view = compared(runs, allow_unequal=True)
     grids = grids_of(runs)
     if options.json:
-        print_json({"grids": grids, "standings": standings, "prompts": pairs})
+        print_json({"grids": grids, "standings": standings, "pairs": pairs})
     else:
         blocks = [block for grid in grids for block in grid_document(grid, standings)]
         blocks += ranks_document(standings) if standings is not None else []
-        about_pairs = differing_pairs_document if is_laid_out(options) else prompt_pairs_document
+        about_pairs = differing_pairs_document if is_laid_out(options) else cell_pairs_document
         blocks += about_pairs(pairs, view.level) if pairs else []
         show(blocks, options)
     made = sum(row.total - row.remaining for result in results for row in result.leaderboard.tasks)
@@ -172,15 +174,15 @@ def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> Non
     print_sentence(f"{made:,} answers in {seconds:.1f} s   next: {next_command}", options)
 
 
-def compared(runs: Sequence[Path], *, allow_unequal: bool = False) -> tuple[Standings | None, list[PromptPair], View]:
-    """The runs on one leaderboard, and their prompts against each other."""
+def compared(runs: Sequence[Path], *, allow_unequal: bool = False) -> tuple[Standings | None, list[CellPair], View]:
+    """The runs on one leaderboard, and the cells of a matrix against each other."""
     from assay.results.diff.paired_columns import read_side
     from assay.results.report_settings import view_of_results
-    from assay.results.standings.prompts import compare_prompts
+    from assay.results.standings.cells import compare_cells
     from assay.results.standings.standing_rows import standings_of
 
     view = view_of_results(runs)
-    pairs = compare_prompts(runs, view)
+    pairs = compare_cells(runs, view)
     try:
         sides = [read_side(run, view) for run in runs]
         return standings_of(sides, view, allow_unequal=allow_unequal), pairs, view
@@ -190,37 +192,42 @@ def compared(runs: Sequence[Path], *, allow_unequal: bool = False) -> tuple[Stan
 
 
 def print_matrix(runs: list[Path], options: argparse.Namespace) -> None:
-    """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
-    from assay.pages.documents.prompt_pairs import prompt_pairs_document
+    """The cells of a matrix on one leaderboard, and against each other."""
+    from assay.pages.documents.cell_pairs import cell_pairs_document
     from assay.pages.documents.standings import standings_document
 
     standings, pairs, view = compared(runs)
     if options.json:
-        print_json({"standings": standings, "prompts": pairs})
+        print_json({"standings": standings, "pairs": pairs})
         return
     if standings is not None:
         print()
         show(standings_document(standings), options)
     if pairs:
         print()
-        show(prompt_pairs_document(pairs, view.level), options)
+        show(cell_pairs_document(pairs, view.level), options)
 
 
-def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskDefinition]:
-    """The tasks that the arguments name, with what their readers want known on stderr."""
+def definitions_of(
+    options: argparse.Namespace, config: RunConfig, models: object, cell: Mapping[str, Any], said: set[str]
+) -> list[TaskDefinition]:
+    """The tasks that the arguments name, with what their readers want known on stderr, once."""
     from assay.runs.plan import read_tasks
 
     definitions, warnings = read_tasks(
         options.tasks or ["starter"],
         config,
-        evaluated=options.model,
+        evaluated=models,
         generative=options.generative,
         may_call_models=not options.dry_run,
         locked=options.locked,
+        cell=cell,
         **reading_of(options),
     )
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        if warning not in said:
+            print(f"warning: {warning}", file=sys.stderr)
+        said.add(warning)
     return definitions
 
 

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.catalog import JUDGE
 from assay.cli.flags import given_flags, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
@@ -161,9 +160,7 @@ def _add_permissions(parser: argparse.ArgumentParser) -> None:
 def add_task_parameters(parser: argparse._ActionsContainer) -> None:
     """How tasks are read, for every command that takes some."""
     add_settings(parser, RunSettings, "task_config")
-    add_settings(parser, TaskSettings, "tagged", "dataset", "models")
-    option(parser, "--judge NAME", f"the model that judges: short for --model-for {JUDGE}=NAME")
-    add_settings(parser, TaskSettings, "num_fewshot", "fewshot_as_turns")
+    add_settings(parser, TaskSettings, "tagged", "dataset", "models", "judge", "num_fewshot", "fewshot_as_turns")
     switch(
         parser, "--chat-template", "send an lm-eval: task as a conversation, rendered by the model's own chat template"
     )
@@ -308,10 +305,6 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
         "data": _documents(options.data or []),
         "source_options": {name: of for name, of in given.items() if of},
     }
-    if options.judge is not None:
-        models = reading.setdefault("models", {})
-        if models.setdefault(JUDGE, options.judge) != options.judge:
-            raise UsageError(f"--judge {options.judge}: --model-for {JUDGE}={models[JUDGE]} says another")
     for key, name in reading.get("models", {}).items():
         if not name:
             raise UsageError(f"--model-for '{key}=': expected KEY=MODEL")

@@ -20,6 +20,7 @@ from assay.formats.shots import Shots
 if TYPE_CHECKING:
     from assay.costs.budget import SpendingLimits
     from assay.formats.declarative.places import Places
+    from assay.formats.declarative.prompt_texts import PromptText
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,6 +34,8 @@ class LoadedTask(NamedTuple):
     places: Places | None = None
     takes_dataset: bool = False
     """Whether the dataset that the caller named is its own."""
+    takes_judge: bool = False
+    """Whether it has a judge key that nothing describes, so that the usual judge is behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +59,15 @@ class SourceContext:
     models: Mapping[str, str] = field(default_factory=dict)
     """The model behind a key, named on the command line."""
     judge: str | None = None
-    """The project's model behind keys that nothing else describes."""
+    """The model behind judge keys that nothing else describes: the user's, or else the project's."""
+    judge_from: str = "from --judge"
+    """Who chose it."""
     evaluated: Sequence[str] = ()
     dataset: str | None = None
+    replaces_datasets: bool = False
+    """Whether it also replaces those of the tasks of a folder."""
+    prompt: PromptText | None = None
+    """The prompt of the cell of a matrix."""
     models_needed: bool = True
     may_call_models: bool = True
     limits: SpendingLimits | None = None

@@ -11,14 +11,14 @@ from assay.run_file import RunFile
 
 
 def side_labels(sides: Sequence[Side]) -> list[str]:
-    """What tables call the models: their labels or names, with the prompt of a run file that has several. Those that
+    """What tables call the models: their labels or names, with their place in a matrix. Those that
     look the same are numbered."""
-    return numbered([_model_and_prompt(side) for side in sides])
+    return numbered([_named(side) for side in sides])
 
 
 def run_labels(runs: Sequence[RunFile]) -> list[str]:
     """The same for runs that have no results yet."""
-    return numbered([model_and_prompt(run.model_label, run.settings) for run in runs])
+    return numbered([model_and_cell(run.model_label, run.settings) for run in runs])
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -34,7 +34,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 def numbered_sides(sides: Sequence[Side]) -> list[str]:
     """Which result is which, in one sentence, where models look the same."""
     pairs = zip(sides, side_labels(sides), strict=True)
-    which = [f"{label}: {side.source}" for side, label in pairs if label != _model_and_prompt(side)]
+    which = [f"{label}: {side.source}" for side, label in pairs if label != _named(side)]
     return ["; ".join(which)] if which else []
 
 
@@ -50,10 +50,12 @@ def labelled(labels: Sequence[str], notices: Sequence[Sequence[str]]) -> list[st
     ]
 
 
-def _model_and_prompt(side: Side) -> str:
-    return model_and_prompt(side.board.model_label, side.board.settings)
+def _named(side: Side) -> str:
+    return model_and_cell(side.board.model_label, side.board.settings)
 
 
-def model_and_prompt(label: str, settings: Mapping[str, Any]) -> str:
-    prompt = settings.get("prompt")
-    return f"{label}, {prompt}" if prompt else label
+def model_and_cell(label: str, settings: Mapping[str, Any], *, without: str = "model") -> str:
+    """The model, and where a matrix has several of something, which of them; but for the axis `without`."""
+    cell = {"prompt": settings.get("prompt"), **settings.get("cell", {})}
+    places = [str(place) for axis, place in cell.items() if place and axis not in ("model", without)]
+    return ", ".join([*([label] if label else []), *places])

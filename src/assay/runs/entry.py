@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from assay.catalog import JUDGE
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.metrics.assertions import evaluate as share_of_texts
@@ -32,7 +31,6 @@ async def aevaluate(
     answers: str | None = None,
     contexts: str | None = None,
     labels: str | None = None,
-    judge: str | None = None,
     name: str = "rows",
     **options: Unpack[EvaluationOptions],
 ) -> EvaluationResult:
@@ -47,7 +45,8 @@ async def aevaluate(
     `answers` one of recorded answers, which need no model; `contexts` one of retrieved passages, `labels` one of
     what people said of the answers, for a judge's agreement with them. Columns that are left out are guessed where
     only one can be meant. `scorer` is a name, a function of `(answer, row)`, or several; for tasks it takes the place
-    of the metric that they name. `judge` is the model of scorers that judge.
+    of the metric that they name. `judge` is the model of scorers that judge, where neither a
+    file nor `models` names it.
 
     `options` are the settings of a run (`temperature`, `repeat`, `limit`, `budget_cost`, …), those of reading tasks
     (`models`, `dataset`, …), and `folder`, `fresh`, `gates`, `baseline`, `progress`, …. One without effect is
@@ -57,8 +56,6 @@ async def aevaluate(
     if answers is not None and model is not None:
         raise UsageError(f"answers={answers!r}: recorded answers call no model; leave `model` out")
     given: dict[str, Any] = dict(options)
-    if judge is not None:
-        given["models"] = {JUDGE: judge, **(given.get("models") or {})}
     if given.get("progress") is None:
         given["progress"] = progress_here()
     read = _tasks(tasks, name)
@@ -95,7 +92,6 @@ def evaluate(
     answers: str | None = None,
     contexts: str | None = None,
     labels: str | None = None,
-    judge: str | None = None,
     name: str = "rows",
     **options: Unpack[EvaluationOptions],
 ) -> EvaluationResult: ...

@@ -25,7 +25,7 @@ from assay.reading import env_file
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.report_settings import view_of
-from assay.results.side_labels import model_and_prompt, run_labels
+from assay.results.side_labels import model_and_cell, run_labels
 from assay.run_config import RunConfig
 from assay.run_file import RunFile, read_run_file
 from assay.runs.assemble import Parts, assemble
@@ -44,13 +44,12 @@ from assay.runs.plan import (
     for_checks,
     keep_picked,
     make_config,
-    plan_runs,
     read_tasks,
     refuse_same_runs,
     with_results,
 )
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, run_blocking, signals
-from assay.runs.project_plan import project_plan
+from assay.runs.project_plan import ReadCell, project_plan
 from assay.runs.shard_files import merge_shards
 from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch
 from assay.tasks.task_settings import TaskSettings
@@ -217,14 +216,18 @@ async def run_tasks(
         sources = [*tasks] if isinstance(tasks, Iterable) and not isinstance(tasks, str) else [tasks]
         project = project_plan([str(source) for source in sources if not isinstance(source, TaskDefinition)])
         config, known = project.configured(config, given)
-        chosen = chosen or chosen_models(project.models)
-        how = {"evaluated": chosen, "generative": generative, **reading}
-        definitions, warnings = _tasks_of(sources, config, metric, **how)
-        definitions, config = keep_picked(definitions, config)
-        definitions, config = project.applied(definitions, config, known)
+        warnings: list[str] = []
+
+        def read(own: RunConfig, models: object, cell: Mapping[str, Any]) -> ReadCell:
+            how = {"evaluated": models, "generative": generative, "cell": cell, **reading}
+            found, notes = _tasks_of(sources, own, metric, **how)
+            warnings.extend(note for note in notes if note not in warnings)
+            return ReadCell(*keep_picked(found, own))
+
+        planned, definitions, config = project.planned(config, known | reading.keys(), chosen, read)
         own_gates = project.gates_of_run([gates] if isinstance(gates, str) else gates, baseline, definitions, config)
         runs = await run_all(
-            project.with_defaults(plan_runs(definitions, config, chosen, given=known)),
+            planned,
             RunOptions(
                 folder=None if folder is None else Path(folder),
                 runs_folder=Path(runs_folder),
@@ -320,7 +323,7 @@ async def run_all(
         results.append(result)
         board = result.leaderboard
         keeps_its_own = label and board.label != run.config.label
-        on_result(result, model_and_prompt(board.model_label, board.settings) if keeps_its_own else label)
+        on_result(result, model_and_cell(board.model_label, board.settings) if keeps_its_own else label)
         if result.interrupted:
             break
     return results

@@ -168,13 +168,14 @@ def read_tasks(
     generative: bool = False,
     may_call_models: bool = True,
     locked: bool = False,
+    cell: Mapping[str, Any] | None = None,
     **reading: Unpack[TaskSettings],
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
     `evaluated` are the evaluated models; `generative` lets the model write the letter where a task needs likelihoods;
     `may_call_models` is whether models may already be called, to write datasets; `locked` whether a dataset that
-    `assay.lock` lacks is refused.
+    `assay.lock` lacks is refused; `cell` is how a cell of a matrix reads them.
     """
     names = [model.name for model in chosen_models(evaluated) or () if model.name is not None]
     definitions = load_tasks(
@@ -187,7 +188,7 @@ def read_tasks(
         may_call_models=may_call_models,
         limits=SpendingLimits.of(config),
         system=config.system,
-        **reading,
+        **{**reading, **(cell or {})},
     )
     if generative:
         from assay.formats.likelihood_words import generative_variant

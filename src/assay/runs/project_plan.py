@@ -6,7 +6,7 @@ What the user gives comes first, then a suite, the task, `folders`, the model an
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,6 +41,21 @@ class RunGates(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class ReadCell(NamedTuple):
+    """What is read for one cell of a matrix, or for a run without one."""
+
+    definitions: list[TaskDefinition]
+    config: RunConfig
+
+
+class PlannedCells(NamedTuple):
+    """All runs of a command, and the tasks and settings of the first cell."""
+
+    runs: list[PlannedRun]
+    definitions: list[TaskDefinition]
+    config: RunConfig
+
+
 class ProjectPlan(Struct, frozen=True, kw_only=True):
     """What a project adds to a run of these names; a command without a project has an empty one."""
 
@@ -71,6 +86,43 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
             if value is not None and name not in given and name not in fresh
         }
         return msgspec.structs.replace(config, **left, **fresh), frozenset({*given, *fresh})
+
+    @property
+    def is_matrix(self) -> bool:
+        return self.project is not None and self.suite is not None and self.project.suite(self.suite).matrix is not None
+
+    def planned(
+        self,
+        config: RunConfig,
+        given: Collection[str],
+        models: object,
+        read: Callable[[RunConfig, object, Mapping[str, Any]], ReadCell],
+    ) -> PlannedCells:
+        """The runs of a command: of each cell where the suite has a matrix. `given` are settings that come before those
+        of tasks; `models` the user's own; `read` reads tasks for a config, models, and how a cell has them read.
+        """
+        from assay.runs.plan import plan_runs  # which reads tasks, and is not needed to read a project
+
+        if not self.is_matrix or self.project is None or self.suite is None:
+            chosen = models or self.models
+            definitions, config = self.applied(*read(config, chosen, {}), given)
+            runs = plan_runs(definitions, config, chosen, given=given)
+            return PlannedCells(self.with_defaults(runs), definitions, config)
+        from assay.runs.matrix import Matrix
+
+        matrix = Matrix(self.project, self.suite)
+        cells = matrix.cells(given, config, models)
+        each: list[tuple[list[TaskDefinition], RunConfig, object, frozenset[str]]] = []
+        for cell in cells:
+            chosen = cell.model or models or self.models
+            known = frozenset({*given, *cell.settings})
+            found = read(cell.configured(config), chosen, cell.reading)
+            each.append((*self.applied(found.definitions, found.config, known), chosen, known))
+        matrix.refuse_idle_axes(cells, [definitions for definitions, *_ in each])
+        runs = [
+            run for definitions, own, chosen, known in each for run in plan_runs(definitions, own, chosen, given=known)
+        ]
+        return PlannedCells(self.with_defaults(runs), each[0][0], each[0][1])
 
     def _of_suite(self) -> dict[str, Any]:
         if self.project is None or self.suite is None:
@@ -158,7 +210,9 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
             return RunGates(gates=(*gates,), baseline=baseline)
         from assay.runs.gates import MemberGates  # most runs have none
 
-        compared = baseline if baseline is not None else _baseline(self.project, definitions)
+        compared = baseline
+        if baseline is None and not self.is_matrix:
+            compared = _baseline(self.project, definitions)
         sizes = {definition.name: float(config.samples_of(definition)) for definition in definitions}
         texts, skipped = _checkable(self.gates, compared)
         members: list[MemberGates] = []
@@ -169,6 +223,8 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
                 members.append(MemberGates(name, tuple(own), shares_of(_tasks(self.project), name, sizes)))
         named = self.project.entry.baseline
         why = f"nothing of `{named}` is there yet" if named is not None else "the project has no `baseline`"
+        if self.is_matrix:
+            why = "the cells of a matrix are compared with each other"
         notes = [f"not checked, for there is nothing to compare with ({why}): {', '.join(skipped)}"] if skipped else []
         every = tuple(dict.fromkeys([*gates, *texts]))
         used = compared if every or members else baseline
@@ -249,8 +305,6 @@ def project_plan(sources: Sequence[str], *, gates: bool = True) -> ProjectPlan:
     suite = suites[0] if len(suites) == len(sources) == 1 else None
     _refuse_lost_settings(project, suite, suites)
     said = project.suite(suite) if suite is not None else None
-    if suite is not None and said is not None and said.matrix is not None:
-        raise project.error(("suites", suite, "matrix"), "a matrix is read and not run yet: name its cells as suites")
     model = said.model if said is not None and said.model is not None else project.entry.model
     own = (*project.entry.gates, *(said.gates if said is not None else ()))
     members = _members(project, suite) if suite is not None else suites

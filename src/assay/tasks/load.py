@@ -26,6 +26,7 @@ from assay.trust.project import is_inside_this_project, out_of_bounds, root_of
 
 if TYPE_CHECKING:
     from assay.costs.budget import SpendingLimits
+    from assay.formats.declarative.prompt_texts import PromptText
 
 YAML = (".yaml", ".yml")
 OTHER_FILES = {
@@ -55,6 +56,12 @@ class ReadingKeywords(TaskSettings, total=False):
     """Whether models may already be called, to write datasets."""
     limits: SpendingLimits
     """What they may be paid for it."""
+    replaces_datasets: bool
+    """Whether `dataset` also replaces those of the tasks of a folder."""
+    prompt: PromptText | None
+    """The prompt of the cell of a matrix."""
+    judge_from: str
+    """Who chose the judge, in a few words."""
     only_looks: bool
     """Whether a definition that lists what would run is enough."""
     system: str | None
@@ -161,6 +168,11 @@ def read_sources(
     if context.dataset is not None and not refused and not any(task.takes_dataset for task in loaded):
         raise UsageError(
             f"--dataset-key {context.dataset}: no task here takes one; name the YAML task whose dataset it replaces"
+        )
+    if context.judge is not None and not refused and not any(task.takes_judge for task in loaded):
+        raise UsageError(
+            f"the judge `{context.judge}` {context.judge_from} judges nothing: no task here has a model key "
+            "that neither a file nor --model-for describes; leave it out"
         )
     if not refused:
         models.refuse_unused()

@@ -77,11 +77,13 @@ class ProjectSources:
     def context_for(self, path: Path, context: SourceContext) -> SourceContext:
         """What the reader of a file is given: the values and the judge that the project has for its task."""
         file = self.file_at(path)
-        judge = self.project.entry.judge
-        if file is None:
-            return replace(context, judge=judge)
-        said = self.tasks.of(file.name).values
-        return replace(context, usual_config=said.config, judge=said.judge or judge)
+        said = None if file is None else self.tasks.of(file.name).values
+        if said is not None:
+            context = replace(context, usual_config=said.config)
+        if context.judge is not None:  # the user's choice, or that of the cell of a matrix
+            return context
+        judge = (said.judge if said is not None else None) or self.project.entry.judge
+        return replace(context, judge=judge, judge_from="the project's judge")
 
     def labelled(self, path: Path, loaded: Iterable[LoadedTask]) -> list[LoadedTask]:
         """The tasks of a file under the names that they have in the project, with its tags, owner and weight."""

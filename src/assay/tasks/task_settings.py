@@ -20,6 +20,8 @@ class TaskSettings(TypedDict, total=False):
     models: Annotated[Mapping[str, str] | None, Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
         Flag("--model-for KEY=NAME", "the model behind a key of a declarative task, such as a judge, of a promptfoo "
              "provider, or `grader` (repeatable)", everyday=True)]
+    judge: Annotated[str | None, Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
+        Flag("--judge NAME", "the model behind every judge key that neither the task's files nor --model-for describe")]
     num_fewshot: Annotated[int | None, Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
         Flag("--num-fewshot N", "few-shot examples per question (frozen spec, YAML tasks with few_shot, lm-eval: "
              "tasks)")]

@@ -232,7 +232,7 @@ def _why_not_there(kind: str, value: str, library: Library, over: DatasetSpec) -
         if kind == "dataset":
             library.source(value)
         elif kind == "model":
-            library.model(value)
+            library.model(value, evaluated=False)
     except UsageError as error:
         return str(error)
     return None

@@ -72,6 +72,8 @@ class Library:
     """The labels and rate limits of the other models, by key."""
     generation: list[Usage] = field(default_factory=list)
     """What models used to write datasets now; taken by the first task that reads one."""
+    judged_by_default: list[str] = field(default_factory=list)
+    """Keys behind which the usual judge is."""
     missing_models: list[str] = field(default_factory=list)
     """Unknown keys, where no model is needed."""
     renames_repeated: bool = False
@@ -297,17 +299,17 @@ class Library:
                 rows[option.name] = value
         return CALLED_OTHERWISE.get(kind, kind), {**rows, **given}
 
-    def model(self, key: str) -> ModelSpec:
-        """How to make the model with this key."""
+    def model(self, key: str, *, evaluated: bool = True) -> ModelSpec:
+        """How to make the model with this key; one that is not evaluated may be the usual judge."""
         try:
-            return self._model(key)
+            return self._model(key, evaluated=evaluated)
         except UsageError as error:
             if self.reading.mending is None:
                 raise
             self.reading.mending.add(error)  # the parts that call it can be shown all the same
             return ModelSpec(model=key, options={})
 
-    def _model(self, key: str) -> ModelSpec:
+    def _model(self, key: str, *, evaluated: bool) -> ModelSpec:
         if key in self.reading.models or key in self.models:
             return self.models[key]
         if spec := self._described(key):
@@ -318,7 +320,7 @@ class Library:
         self.nearby.refuse_broken("model", key)
         if spec := of_provider(key):
             return spec
-        if spec := self._usual_judge(key):
+        if not evaluated and (spec := self._usual_judge(key)):
             self.models[key] = spec
             return spec
         if not self.reading.models_needed:
@@ -360,7 +362,7 @@ class Library:
         return alias.spec
 
     def _usual_judge(self, key: str) -> ModelSpec | None:
-        """The project's judge, for a key that nothing describes; a misspelt alias is not one of those."""
+        """The usual judge, for a key that nothing describes; a misspelt alias is not one of those."""
         from assay.formats.project.aliases import near_alias
 
         judge = self.reading.judge
@@ -368,7 +370,8 @@ class Library:
             return None
         if near := near_alias(key):
             raise UsageError(f"there is no model `{key}`. Did you mean `{near}`, a model of the project?")
-        self.warnings.append(f"the model behind the key `{key}` is `{judge}`, the project's judge")
+        self.judged_by_default.append(key)
+        self.warnings.append(f"the model behind the key `{key}` is `{judge}`, {self.reading.judge_from}")
         return self._described(judge) or of_provider(judge) or ModelSpec(model=judge, options={})
 
     def _of_keyed_file(self, key: str) -> ModelSpec | None:
@@ -409,7 +412,7 @@ class Library:
 
     def other_model(self, key: str) -> Options:
         """A judge or another model a task calls. Its label and rate limits are kept apart: no part of the task."""
-        spec = self.model(key)
+        spec = self.model(key, evaluated=False)
         if pace := spec.pace():
             self.paces[key] = pace
         return spec.made()

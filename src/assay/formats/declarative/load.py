@@ -32,6 +32,7 @@ from assay.formats.declarative.model_records import AdapterReference
 from assay.formats.declarative.model_specs import ModelSpec, model_spec
 from assay.formats.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.formats.declarative.places import Places
+from assay.formats.declarative.prompt_texts import with_prompt
 from assay.formats.declarative.reading_options import ReadingOptions
 from assay.formats.declarative.records import TaskEntry
 from assay.formats.declarative.run_file import tasks_of_run
@@ -63,11 +64,13 @@ def reading_options(context: SourceContext, mending: Mending | None = None) -> R
         config=context.config,
         usual_config=context.usual_config,
         judge=context.judge,
+        judge_from=context.judge_from,
+        prompt=context.prompt,
         trust=context.trust,
         models=context.models,
         evaluated=context.evaluated,
         dataset=context.dataset,
-        replaces_dataset=not context.in_folder,
+        replaces_dataset=context.replaces_datasets or not context.in_folder,
         allow_outside=context.allow_outside,
         models_needed=context.models_needed,
         only_reads=context.only_reads,
@@ -204,18 +207,32 @@ def _with_asked(definition: TaskDefinition, models: Mapping[str, AskedModel]) ->
 def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
     kind, reading = kind_of(document.value), library.reading
     if kind == "run":
+        if (prompt := reading.prompt) is not None:
+            raise prompt.document.error(prompt.where, f"{document.path} is a run file, which lists prompts itself")
         return tasks_of_run(document, library, reading.config)
     if kind == "abstract task":
         raise document.error(("abstract",), _instead_of_abstract(document.path))
     if kind != "task":
         raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
     task = _task_of(document, library)
+    given, prompt_file = reading.config, None
+    if reading.prompt is not None:
+        task, own, prompt_file = with_prompt(task, reading.prompt)
+        given = {**given, **own}
+        library.nearby.used.append(Path(reading.prompt.file))
     parameters = {item.key for item in task.config_spec}
     usual = {name: value for name, value in reading.usual_config.items() if name in parameters}
-    given = typed_config({**usual, **reading.config}, task.config_spec)
+    given = typed_config({**usual, **given}, task.config_spec)
     dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
     definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
-    return [LoadedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
+    return [
+        LoadedTask(
+            definition,
+            Places(document, (), prompt_file),
+            takes_dataset=dataset is not None,
+            takes_judge=bool(library.judged_by_default),
+        )
+    ]
 
 
 def _instead_of_abstract(path: Path) -> str:

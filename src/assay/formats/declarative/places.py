@@ -35,8 +35,8 @@ class PromptFile(NamedTuple):
 
     file: str
     text: str
-    where: FieldPath
-    """Where the file is named."""
+    written: str
+    """The field that names the file."""
     instead_of: FieldPath
     """The field of the task."""
 
@@ -64,7 +64,7 @@ class Places:
         path = (*self.where, *self._path(definition, field))
         if self.prompt is not None and path == (*self.where, *self.prompt.instead_of):
             place = Position(self.prompt.file, self.prompt.line_of(message), 1)
-            return place, dotted(self.document.written(self.prompt.where))
+            return place, self.prompt.written
         return self.document.mark(path), dotted(self.document.written(path))
 
     def fields(self) -> list[tuple[str, Plain, Position]]:
@@ -159,7 +159,7 @@ def located_text(text: str, message: str, files: Iterable[Path | str], *, key: s
             with suppress(OSError, UsageError):
                 whole = Path(path).read_text(encoding="utf-8", errors="replace")
                 if with_sample(whole).strip() == text.strip():
-                    line = PromptFile(str(path), whole, (), ()).line_of(message)
+                    line = PromptFile(str(path), whole, "", ()).line_of(message)
                     return PlacedError(f"{Position(str(path), line, 1)}: {message}")
             continue
         with suppress(UsageError):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from assay.costs.budget import SpendingLimits
 from assay.formats.declarative.mending import Mending
 from assay.formats.declarative.yaml_reader import Plain
 from assay.formats.shots import Shots
+
+if TYPE_CHECKING:
+    from assay.formats.declarative.prompt_texts import PromptText  # reads files with these options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +23,9 @@ class ReadingOptions:
     usual_config: Mapping[str, Plain] = field(default_factory=dict)
     """Values from the project, for those parameters that a task has and `config` does not give."""
     judge: str | None = None
-    """The project's model behind keys that nothing else describes."""
+    """The model behind judge keys that nothing else describes."""
+    judge_from: str = "from --judge"
+    """Who chose it."""
     trust: bool = False
     models: Mapping[str, str] = field(default_factory=dict)
     """The models behind keys, named on the command line: no file chose those."""
@@ -27,6 +33,8 @@ class ReadingOptions:
     """The evaluated models, which may be keys of model files."""
     dataset: str | None = None
     """The dataset that a dataset task evaluates."""
+    prompt: PromptText | None = None
+    """The prompt of the cell of a matrix."""
     replaces_dataset: bool = True
     """Whether it replaces the dataset that a task names; else it is for tasks that name none."""
     allow_outside: bool = False

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from assay.catalog import models_named, solver_needs
-from assay.core.errors import UsageError
 from assay.formats.declarative.checked import (
     checked_adapter,
     checked_dataset,
@@ -24,8 +22,9 @@ from assay.formats.declarative.config_spec import resolve_config, substitute, ty
 from assay.formats.declarative.definition import placed_at, task_definition
 from assay.formats.declarative.library import Library
 from assay.formats.declarative.model_specs import model_spec
-from assay.formats.declarative.places import Places, PromptFile
+from assay.formats.declarative.places import Places
 from assay.formats.declarative.policies import check_scopes, policy_rules
+from assay.formats.declarative.prompt_texts import PromptText, prompt_texts, with_prompt
 from assay.formats.declarative.records import Options, TaskEntry, Trials, without_nulls
 from assay.formats.declarative.run_records import (
     EvaluationEntry,
@@ -37,7 +36,6 @@ from assay.formats.declarative.run_records import (
 from assay.formats.declarative.shape import mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
 from assay.formats.task_source import LoadedTask
-from assay.prompts.bare_columns import with_sample
 from assay.task_records import Variant
 
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
@@ -63,7 +61,7 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     times = run.run_config.trials_config if run.run_config is not None else None
     names_models = any(key not in judges for key in keys)
     shared = _Shared(document, library, evaluation, tasks, times, run.policies, names_models)
-    prompts = _prompts(document, run, library)
+    prompts = prompt_texts(document, ("prompts",), run.prompts, library.nearby)
     library.own_results = _results(specifications, names)
     _refuse_circles(document, specifications, names, tasks, library.own_results)
     return [
@@ -117,42 +115,14 @@ def _models_asked_by(value: Plain) -> Iterator[str]:
             yield from _models_asked_by(item)
 
 
-class _Prompt(NamedTuple):
-    """One of a run file's prompts."""
-
-    name: str
-    text: str
-    where: FieldPath
-    file: str
-
-
-def _prompts(document: Document, run: RunEntry, library: Library) -> list[_Prompt]:
-    """Each is called by its file, without the ending where that is enough to tell them apart."""
-    if twice := [named for named, times in Counter(run.prompts).items() if times > 1]:
-        raise document.error(("prompts",), f"`{twice[0]}` is given twice")
-    stems = Counter(Path(named).stem for named in run.prompts)
-    prompts: list[_Prompt] = []
-    for at, named in enumerate(run.prompts):
-        where: FieldPath = ("prompts", at)
-        text = library.nearby.text_file(document, where, named)
-        file = str(document.directory(where) / named)
-        try:
-            text = with_sample(text)
-        except UsageError as error:
-            raise document.error(where, f"{file}: {error}") from error
-        stem = Path(named).stem
-        prompts.append(_Prompt(stem if stems[stem] == 1 else named, text, where, file))
-    return prompts
-
-
 def _variants(
     document: Document,
     at: int,
     spec: TaskSpecification,
     tasks: Tasks,
     models: Sequence[str],
-    prompts: Sequence[_Prompt],
-) -> Iterator[tuple[TaskSpecification, _Prompt | None, bool]]:
+    prompts: Sequence[PromptText],
+) -> Iterator[tuple[TaskSpecification, PromptText | None, bool]]:
     """A task about models with each of the file's models and each of its prompts, unless it names its own.
 
     Each comes with whether it is one of several.
@@ -273,7 +243,7 @@ class _Shared(NamedTuple):
 
 
 def _specified(
-    shared: _Shared, at: int, spec: TaskSpecification, *, name: str, prompt: _Prompt | None, matrix: bool
+    shared: _Shared, at: int, spec: TaskSpecification, *, name: str, prompt: PromptText | None, matrix: bool
 ) -> LoadedTask:
     document, library, evaluation, tasks, trials, policies, names_models = shared
     where = (*_SPECIFICATIONS, at)
@@ -283,7 +253,8 @@ def _specified(
         _check_named(document, where, spec, task.definition)
     prompt_file = None
     if prompt is not None:
-        spec, task, prompt_file = _with_prompt(document, spec, task, prompt)
+        task, config, prompt_file = with_prompt(task, prompt)
+        spec = msgspec.structs.replace(spec, task_config={**spec.task_config, **config})
     model = None
     if spec.model_key not in (None, PLACEHOLDER_MODEL):
         with placed_at(document, (*where, "model_key")):
@@ -312,31 +283,11 @@ def _specified(
         policies=tuple(policy_rules(policies, evaluation.key, name)),
         cache=evaluation.cache_policy,
     )
-    return LoadedTask(msgspec.structs.replace(definition, plan=plan), Places(document, task_at, prompt_file))
-
-
-def _with_prompt(
-    document: Document, spec: TaskSpecification, task: TaskEntry, prompt: _Prompt
-) -> tuple[TaskSpecification, TaskEntry, PromptFile | None]:
-    """The task asked with this prompt, as its parameter `prompt`, or else as the last user message."""
-    if any(parameter.key == "prompt" for parameter in task.config_spec):
-        config = {**spec.task_config, "prompt": prompt.text}
-        return msgspec.structs.replace(spec, task_config=config), task, None
-    solver = task.definition["solver"]
-    builder = solver.get("input_builder") if isinstance(solver, dict) else None
-    messages = mappings(builder.get("input_messages")) if isinstance(builder, dict) else []
-    last = next((at for at in reversed(range(len(messages))) if messages[at].get("role") == "user"), None)
-    if not isinstance(solver, dict) or not isinstance(builder, dict) or last is None:
-        raise document.error(
-            prompt.where,
-            f"the task `{task.key}` has no place for a prompt: give it a parameter `prompt`, used as "
-            "`<< config.prompt >>`, or a single_turn_solver whose `input_messages` end with a user's",
-        )
-    with_prompt: list[Plain] = [*messages[:last], {**messages[last], "content": prompt.text}, *messages[last + 1 :]]
-    changed: Options = {**solver, "input_builder": {**builder, "input_messages": with_prompt}}
-    field = ("definition", "solver", "input_builder", "input_messages", last, "content")
-    file = PromptFile(prompt.file, prompt.text, prompt.where, field)
-    return spec, msgspec.structs.replace(task, definition={**task.definition, "solver": changed}), file
+    return LoadedTask(
+        msgspec.structs.replace(definition, plan=plan),
+        Places(document, task_at, prompt_file),
+        takes_judge=bool(library.judged_by_default),
+    )
 
 
 def _evaluates(definition: Options) -> str:

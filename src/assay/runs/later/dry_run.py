@@ -23,7 +23,7 @@ from assay.models.layers.cached import Cached, is_uncertain, refusal_of
 from assay.models.pool import ModelPool
 from assay.models.served import NotReachedError, probe
 from assay.overriding import override
-from assay.results.side_labels import model_and_prompt
+from assay.results.side_labels import model_and_cell
 from assay.run_config import RunConfig
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.canary import PROMPTS
@@ -58,7 +58,7 @@ async def _estimate(
         journal = (folder or default_folder(parts.run_file)) / "journal.jsonl"
         earlier = EarlierAttempts(*(() if fresh else (journal,)))
         estimates = [await _measure(task, parts, earlier) for task in parts.tasks]
-        label = model_and_prompt(parts.run_file.model_label, parts.run_file.settings)
+        label = model_and_cell(parts.run_file.model_label, parts.run_file.settings)
         return RunEstimate(
             model=parts.model.name,
             label=label,

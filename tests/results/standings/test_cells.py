@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.pages.documents.prompt_pairs import prompt_pairs_document
+from assay.pages.documents.cell_pairs import cell_pairs_document
 from assay.pages.markdown import markdown
 from assay.results.diff.comparison import diff
 from assay.results.report_settings import View
-from assay.results.standings.prompts import compare_prompts
+from assay.results.standings.cells import compare_cells
 from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
@@ -44,7 +44,7 @@ def test_every_pair_of_prompts_of_a_model_is_compared_as_diff_would(tmp_path: Pa
     runs = [run(tmp_path, name, Answers("m", right)) for name, right in (("a", 4), ("b", 16), ("c", 16))]
     runs.append(run(tmp_path, "a", Answers("other", 3)))
     runs.append(run(tmp_path, None, Answers("m", 3)))
-    pairs = compare_prompts(runs, View())
+    pairs = compare_cells(runs, View())
     assert [(pair.model, pair.a, pair.b) for pair in pairs] == [("m", "a", "b"), ("m", "a", "c"), ("m", "b", "c")]
     assert [pair.difference for pair in pairs] == pytest.approx([0.6, 0.6, 0.0])
     alone = diff(runs[0], runs[1], View()).tasks[0].comparison
@@ -52,14 +52,14 @@ def test_every_pair_of_prompts_of_a_model_is_compared_as_diff_would(tmp_path: Pa
     assert pairs[0].p_value == pytest.approx(alone.p_value)
     assert pairs[0].adjusted_p == pytest.approx(3 * alone.p_value)
     assert [pair.significant for pair in pairs] == [True, True, False]
-    table = markdown(prompt_pairs_document(pairs, 0.95))
+    table = markdown(cell_pairs_document(pairs, 0.95))
     assert "| m     | a   | b   | +0.600 *" in table
 
 
 def test_runs_of_different_tasks_are_no_pair(tmp_path: Path) -> None:
     model = Answers("m", 4)
     runs = [run(tmp_path, prompt, model, task) for task in ("quiz", "exam") for prompt in ("a", "b")]
-    pairs = compare_prompts(runs, View())
+    pairs = compare_cells(runs, View())
     assert [(Path(pair.run_a).name, Path(pair.run_b).name) for pair in pairs] == [
         ("m-a-quiz", "m-b-quiz"), ("m-a-exam", "m-b-exam"),
     ]  # fmt: skip
@@ -67,7 +67,7 @@ def test_runs_of_different_tasks_are_no_pair(tmp_path: Path) -> None:
 
 def test_failed_attempts_are_reported_next_to_the_comparison(tmp_path: Path) -> None:
     runs = [run(tmp_path, "a", Answers("m", 4)), run(tmp_path, "b", Answers("m", 4, failing=5))]
-    (pair,) = compare_prompts(runs, View())
+    (pair,) = compare_cells(runs, View())
     assert pair.difference == pytest.approx(0.0)
     assert pair.reason is not None
-    assert "quiz" in markdown(prompt_pairs_document([pair], 0.95)).splitlines()[-1]
+    assert "quiz" in markdown(cell_pairs_document([pair], 0.95)).splitlines()[-1]
