@@ -102,9 +102,9 @@ def rows() -> list[Row]:
     ]  # fmt: skip
     drops = [
         Row(section, "windows of runs", f"{100 * points:g} points lost, {share:.0%} answered by chance: seen {when}",
-            "finds", promised, {f"run {before + 1}": seen(points, before, within, share) for before in befores}, 500,
+            "finds", promised, {f"run {before + 1}": seen(points, before, within, share) for before in earlier}, 500,
             coins)
-        for points, share, within, when, promised, befores in (
+        for points, share, within, when, promised, earlier in (
             (0.10, 0.1, 1, "in that run", 0.9, (1, 5, 20)), (0.10, 0.2, 1, "in that run", 0.9, (1, 5, 20)),
             (0.05, 0.1, 5, "within five runs", 0.8, (5,)),
             (0.03, 0.1, 5, "within five runs", 0.8, (5, 20)), (0.03, 0.2, 5, "within five runs", 0.8, (5, 20)))

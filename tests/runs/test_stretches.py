@@ -320,14 +320,16 @@ def test_a_finished_run_keeps_its_label_when_weak_signs_differ(
 def test_one_seed_for_all_attempts_at_a_sample_is_said_on_the_board(answered_task: Path, tmp_path: Path) -> None:
     async def work(server: FakeServer) -> None:
         noted = [
-            (await evaluate(answered_task, server, tmp_path / str(number), **how)).notices
+            (await evaluate_served(answered_task, server, tmp_path / str(number), **how)).notices
             for number, how in enumerate(({"repeat": 2, "temperature": 1.0}, {"repeat": 2, "temperature": 0.0}, {}))
         ]
         assert noted == [[], [], []]
-        board = await evaluate(answered_task, server, tmp_path / "seeded", seed=3, repeat=2, temperature=1.0)
+        board = await evaluate_served(answered_task, server, tmp_path / "seeded", seed=3, repeat=2, temperature=1.0)
         assert any("--seed 3 is sent with every attempt: a server that honours it" in each for each in board.notices)
         for number, how in enumerate(({"repeat": 2, "temperature": 0.0}, {"temperature": 1.0})):
-            assert (await evaluate(answered_task, server, tmp_path / f"seed {number}", seed=3, **how)).notices == []
+            assert (
+                await evaluate_served(answered_task, server, tmp_path / f"seed {number}", seed=3, **how)
+            ).notices == []
 
     with_server(work)
 

@@ -65,6 +65,12 @@ def basis_of_drops(evidence: Sequence[PairedEvidence], level: float, *, correcti
     )
 
 
+def level_of_drop(level: float, p_value: float, adjusted_p: float | None, comparisons: int) -> float:
+    """The level of an interval with two sides whose lower end is that of the test of a drop, at its share of Holm's."""
+    # one side at α is both sides at 2α; Holm's share of it is what the p-value was multiplied by
+    return 1.0 - 2.0 * (1.0 - level) * (p_value / adjusted_p if adjusted_p else 1.0 / comparisons)
+
+
 def basis_of_number(level: float, would_change: str) -> Basis:
     """What the answer to "does a number hold?" rests on: the number, and no test."""
     return Basis(

@@ -15,7 +15,7 @@ from assay.text.wording import count_of
 
 MOST_SHOWN = 12
 _COLUMNS_BESIDE_EACH_OTHER = 6
-"""Columns that fit beside each other on a narrow terminal; more are tables below each other, each with fewer rows."""
+"""Columns that fit next to each other on a narrow terminal; more are tables below each other, each with fewer rows."""
 _TEXT, _EXPECTED, _ANSWER = 40, 20, 10
 """The most characters of a row, of what is expected, and of an answer."""
 _WITHOUT_ANSWER = {"failed": "! failed", "timeout": "! timeout", "excluded": "excluded", "unscored": "no score"}

@@ -31,7 +31,7 @@ from assay.stats.drops import DropTest, drop_tests
 from assay.stats.families import CORRECTIONS, Corrected, Correction, correct, correct_known
 from assay.stats.margins import Sameness, same_within
 from assay.stats.paired import PairedComparison, compare
-from assay.stats.paired_evidence import Basis, PairedEvidence, basis_of_drops
+from assay.stats.paired_evidence import Basis, PairedEvidence, basis_of_drops, level_of_drop
 from assay.text.wording import setting_in_words
 
 SAMPLES = 5
@@ -457,9 +457,8 @@ def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list
 
 
 def _basis_of_drop(evidence: PairedEvidence, test: DropTest, comparisons: int, level: float) -> Basis:
-    # one side at α is both sides at 2α; Holm's share of it is what the p-value was multiplied by
-    error = 2.0 * (1.0 - level) * (test.p_value / test.adjusted_p if test.adjusted_p else 1.0 / comparisons)
-    change = evidence.undone_by(1.0 - error) if test.significant else "more samples"
+    at = level_of_drop(level, test.p_value, test.adjusted_p, comparisons)
+    change = evidence.undone_by(at) if test.significant else "more samples"
     return replace(basis_of_drops([evidence], level, correction="holm", would_change=change), comparisons=comparisons)
 
 
