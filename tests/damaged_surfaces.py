@@ -19,6 +19,7 @@ from assay.core.journal import Journal
 from assay.costs.spending import spent_in
 from assay.datasets.run_results import RunResults
 from assay.results.marks import Mark, append_mark, marks_agreement
+from assay.results.people_agreement import people_agreement
 from assay.results.per_example import read_examples
 from assay.results.worst_attempts import worst_attempts
 from assay.runs.earlier_attempts import EarlierAttempts
@@ -128,6 +129,16 @@ def marks(case: Case) -> Any:
     return marks_agreement(case.run)
 
 
+def people(case: Case) -> Any:
+    """With a scorer that says it is a judge, as these runs have none."""
+    path = case.run / "run.json"
+    run = json.loads(path.read_text())
+    part = run["definitions"][0]["scorers"][0]
+    part["about"] = {**part["about"], "verdict": "score"}
+    path.write_text(json.dumps(run))
+    return people_agreement(case.run, "label")
+
+
 def evaluated(case: Case) -> Any:
     """As a notebook, the pytest fixture and every run from Python resume."""
     return assay.evaluate(load_tasks(["tasks/sums.jsonl"]), "own:answer", folder=case.run)
@@ -201,13 +212,14 @@ SURFACES: dict[str, Surface] = {
     "per example": lambda case: read_examples(case.run / JOURNAL, {}),
     "running scores": lambda case: list(earlier_attempts(case.run / JOURNAL)),
     "agreement with marks": marks,
+    "agreement with people": people,
     "what a run spent": lambda case: spent_in(case.run / JOURNAL),
     "what is finished": lambda case: EarlierAttempts(case.run / JOURNAL),
 }
 
 READ_NO_JOURNAL = {
     *("validate", "trust", "check", "list", "score", "schema", "doctor", "model", "recipe", "import", "init"),
-    *("completion", "optimize"),
+    *("completion", "optimize", "lock"),
 }
 """Commands that read no journal of a run; that of a search has tests of its own."""
 NAME_DAMAGE = {"verify", "repair"}
@@ -224,6 +236,7 @@ READERS = {
     "results/diff/paired_columns.py": "diff",
     "results/frames/frame_source.py": "Run.attempts",
     "results/marks.py": "agreement with marks",
+    "results/people_agreement.py": "agreement with people",
     "results/per_example.py": "per example",
     "results/worst_attempts.py": "worst attempts",
     "runs/earlier_attempts.py": "what is finished",

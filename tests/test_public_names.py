@@ -45,9 +45,9 @@ def test_mypy_refuses_wrong_arguments_and_unknown_names(tmp_path: Path) -> None:
         text=True,
     )
     said = [line.partition("program.py:")[2] for line in done.stdout.splitlines() if " error: " in line]
-    assert [line.partition(":")[0] for line in said] == ["1", "3", "3", "5", "6"], done.stdout + done.stderr
+    assert sorted({line.partition(":")[0] for line in said}) == ["1", "3", "5", "6"], done.stdout + done.stderr
     assert 'Module "assay" has no attribute "Nothing"' in said[0]
     assert 'Unexpected keyword argument "nonsense" for "Example"' in "".join(said)
     assert 'Argument "id" to "Example" has incompatible type "int"' in "".join(said)
-    assert 'Unexpected keyword argument "nonsense"' in said[3]
-    assert 'Argument "temperature" has incompatible type "str"' in said[4]
+    assert 'Unexpected keyword argument "nonsense" for overloaded function "evaluate"' in "".join(said)
+    assert 'No overload variant of "evaluate" matches argument types' in said[-1]

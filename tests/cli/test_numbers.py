@@ -98,7 +98,7 @@ def test_a_dry_run_and_a_budget(somewhere: Path, capsys: pytest.CaptureFixture[s
 def test_comparisons_say_which_definition_a_word_has(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A task folder's `exact_match` is the lenient one."""
     assert main(["leaderboard", "a", "b"]) == 0
-    assert "Scores: exact_match (normalized)." in capsys.readouterr().out
+    assert "Scores: exact_match (normalized), of the answers to" in capsys.readouterr().out
     assert main(["leaderboard", "a", "b", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"] == {"sums": "exact_match (normalized)"}
     assert main(["diff", "a", "b"]) == 0

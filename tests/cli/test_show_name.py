@@ -29,7 +29,7 @@ def test_a_scorer_is_shown_with_its_fields_and_an_example(capsys: pytest.Capture
         for line in text.splitlines()
         if (cells := line.split("|"))[1:]
     }
-    assert rows["model_key"][2:4] == ["key", "required"]
+    assert rows["model_key"][2] == "key"
     assert rows["score_max"][2:5] == ["number", "1.0", "The best mark, which becomes 1."]
     assert rows["purpose"][2:4] == ["`score` or `qa`", '"score"']
     example = yaml.safe_load(text.rpartition("example:")[2])

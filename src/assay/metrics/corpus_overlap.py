@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
-from assay.metrics.overlap import shared_ngrams, tokens_13a
+from assay.metrics.overlap import STRETCH, shared_ngrams, tokens_13a
 
 WORDS, CHARACTERS = 4, 6
 """The longest n-grams: of words in BLEU, of characters in chrF."""
@@ -27,13 +28,25 @@ def bleu_counts(prediction: str, target: str) -> list[int]:
 def chrf_counts(prediction: str, target: str) -> list[int]:
     """The values of `CHRF_COUNTS`: n-grams of characters without spaces, of the answer, of the target and of both."""
     answer, wanted = ("".join(text.split()) for text in (prediction, target))
+    theirs = [Counter(wanted[at : at + n] for at in range(len(wanted) - n + 1)) for n in range(1, CHARACTERS + 1)]
     counts: list[int] = []
-    for n in range(1, CHARACTERS + 1):
-        theirs, ours = _ngrams(wanted, n), _ngrams(answer, n)
+    for n, (ngrams, matched) in enumerate(zip(theirs, _matched(answer, theirs), strict=True), 1):
         # an order that the target is too short for counts nothing of the answer, as in the reference
-        counts += [ours.total() if theirs else 0, theirs.total(), (ours & theirs).total()]
+        counts += [max(0, len(answer) - n + 1) if ngrams else 0, ngrams.total(), matched]
     return counts
 
 
-def _ngrams(text: str, n: int) -> Counter[str]:
-    return Counter(text[at : at + n] for at in range(len(text) - n + 1))
+def _matched(answer: str, theirs: list[Counter[str]]) -> list[int]:
+    """How many n-grams of each order both have. A very long text usually repeats itself: a repeated stretch is counted
+    only once.
+    """
+    stretches = Counter(answer[at : at + STRETCH + CHARACTERS - 1] for at in range(0, len(answer), STRETCH))
+    seen: list[Counter[str]] = [Counter() for _ in theirs]
+    for stretch, times in stretches.items():
+        begins: Iterable[int] = range(min(STRETCH, len(stretch)))
+        for n, (known, ngrams) in enumerate(zip(theirs, seen, strict=True), 1):
+            # a shared n-gram begins with a shared one that is a character shorter
+            begins = [at for at in begins if stretch[at : at + n] in known]
+            for ngram, hits in Counter(stretch[at : at + n] for at in begins).items():
+                ngrams[ngram] += hits * times
+    return [(ngrams & known).total() for known, ngrams in zip(theirs, seen, strict=True)]
