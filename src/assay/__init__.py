@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     "assay.run_config": "RunConfig",
-    "assay.core.describe": "DatasetInfo Mean ModelOffers ScorerInfo SolverNeeds Value Whole describes",
+    "assay.core.describe": "DatasetInfo Mean ModelOffers RatioOfSums ScorerInfo SolverNeeds Value Whole describes",
     "assay.core.errors": "FailureError UsageError",
     "assay.core.seams": "BuildContext Model ModelAdapter Served",
     "assay.core.types": (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.core.describe import DatasetInfo as DatasetInfo
     from assay.core.describe import Mean as Mean
     from assay.core.describe import ModelOffers as ModelOffers
+    from assay.core.describe import RatioOfSums as RatioOfSums
     from assay.core.describe import ScorerInfo as ScorerInfo
     from assay.core.describe import SolverNeeds as SolverNeeds
     from assay.core.describe import Value as Value

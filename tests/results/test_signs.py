@@ -21,6 +21,7 @@ from tests.journals import write_lines
 
 from assay.catalog import CATALOG
 from assay.core.types import DatasetSpec, PartSpec, Record, Score, TaskDefinition
+from assay.metrics.corpus_overlap import BLEU_COUNTS, CHRF_COUNTS, bleu_counts, chrf_counts
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.diff.comparison import diff
 from assay.results.diff.ends import diff_ends
@@ -84,6 +85,13 @@ CASES: dict[str, dict[str, Any]] = {
         "compute_metrics_snippet": "def compute_metrics(scores):\n    return {'n': scores[0]['values']['length']}"
     },
     "evidence": {},
+    "over_trials": {
+        "trials": [{"name": "n", "field": "length", "function": "mean", "k": None}],
+        "use": "mean",
+        "options": {"field": "n"},
+    },
+    "corpus_bleu": {},
+    "corpus_chrf": {},
     "bits_per_byte": {},
     "perplexity": {},
     "own_signs:described": {},
@@ -171,7 +179,15 @@ def values(chance: random.Random, skill: float) -> dict[str, Any]:
         "bytes": float(size),
         "words": float(1 + size // 5),
         "bits_per_byte": nats / size / math.log(2),
+        **dict(zip(BLEU_COUNTS, map(float, bleu_counts(*texts(chance, skill))), strict=True)),
+        **dict(zip(CHRF_COUNTS, map(float, chrf_counts(*texts(chance, skill))), strict=True)),
     }
+
+
+def texts(chance: random.Random, skill: float) -> tuple[str, str]:
+    """An answer, some of whose words are those of the target."""
+    target = [chance.choice("abcdefg") * 2 for _ in range(8)]
+    return " ".join(word if chance.random() < skill else "zz" for word in target), " ".join(target)
 
 
 def signs_of(a: Path, b: Path) -> tuple[float | None, dict[str, float]]:

@@ -17,6 +17,8 @@ from assay.results.board.board_types import write_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.diff.comparison import diff
 from assay.results.diff.ends import diff_ends
+from assay.results.gates.drops import check_drop
+from assay.results.gates.expression import DropGate, parse_gates
 from assay.results.marks import Mark, append_mark, marks_agreement
 from assay.results.report_settings import View
 from assay.runs.exit_status import exit_status_of
@@ -261,9 +263,40 @@ def test_a_task_whose_samples_have_no_number_is_compared_over_shared_samples_or_
     assert "its samples have no number of their own" in found.ranking
     [task] = diff("whole", "run", allow_unequal=True).tasks
     assert (task.score_a, task.score_b, task.compared) == (pytest.approx(2 / 3), pytest.approx(2 / 3), 4)
-    assert task.verdict.startswith("f1_score is no mean over samples")
+    assert task.verdict.startswith("the difference hangs on 4 samples, and a test needs at least 5")
     assert task.changes is not None
     assert task.changes.score_only == 0, "two scores that are not there do not differ"
+
+
+FOUND = python_scorer(
+    'right = solver_output.output != "no"\nreturn {"tp": int(right), "fp": int(not right), "fn": int(not right)}',
+    metrics=COUNTS["metrics"],
+)
+
+
+def test_a_drop_of_f1_is_found_by_a_test_of_f1_itself_on_every_surface(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write_task(tmp_path, [{"q": f"q{n}", "n": n} for n in range(40)], [FOUND])
+    for name, wrong in (("before", 4), ("after", 20)):
+        run_task(path, lambda prompt, wrong=wrong: "no" if int(prompt[1:]) % 40 < wrong else "yes")
+        Path("run").rename(name)
+        write_leaderboard_file(Path(f"{name}.json"), build_leaderboard(Path(name), View(per_example=True)))
+    [task] = diff("before", "after").tasks
+    assert task.comparison is not None
+    assert (task.comparison.n, task.flips, task.comparison.test) == (40, 16, "jackknife-t")
+    assert task.comparison.difference == pytest.approx(task.change)
+    assert task.verdict.startswith("B is worse: -0.400 ")
+    [back] = diff("after", "before").tasks
+    assert back.comparison is not None
+    assert back.comparison.difference == pytest.approx(-task.comparison.difference)
+    assert diff("before.json", "after.json").tasks == [task], "a leaderboard file holds what its score is made of"
+    ends = diff_ends("before", "after", View())
+    for text, outcome in (("no-significant-drop", "not met"), ("no-drop-beyond 0.6", "met")):
+        [gate] = parse_gates([text])
+        assert isinstance(gate, DropGate)
+        assert check_drop(gate, ends).outcome == outcome
 
 
 def test_a_drop_of_a_score_without_numbers_per_sample_cannot_be_ruled_out(

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 Range = tuple[float, float]
 Runs = Literal["here", "snippet", "program", "library", "sandbox"]
-"""Where a part computes: in assay, in the author's Python or program, in another program's library, or in the sandbox
-that confines what models write."""
+"""Where a part computes: in assay, the author's Python or program, another program's library, or models' sandbox."""
 
 Reached = tuple[Literal["program", "address", "variable", "file"], str, str]
 """What is reached, its name, and the option that names it."""
@@ -107,6 +106,14 @@ class Mean(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mean"):
     """Patterns of the names of numbers that depend on the answers: `*_precision`."""
 
 
+class RatioOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A number made of sums over the attempts: the weights of values in one, and in the one that it is divided by."""
+
+    of: dict[str, float]
+    over: dict[str, float]
+    scorer: str | None = None
+
+
 class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
     """An aggregate that is no mean over attempts: F1, a maximum, a perplexity, the author's own."""
 
@@ -119,6 +126,7 @@ class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
     """The number of an attempt that stands for the aggregate in tests, as bits per byte for a perplexity."""
     rises_with: Value | None = None
     """The number of an attempt that it never falls with."""
+    sums: RatioOfSums | None = None
     runs: Runs = "here"
     task_of_library: str | None = None
     """The task of an installed package whose code it runs, as the user names it; consent lists it."""
@@ -162,10 +170,8 @@ class ModelOffers(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cache: bool | None = None
     """Whether to cache its answers, whatever it serves and whatever the run does; None: as the run does."""
     likelihoods: Literal["no", "unproven", "yes"] = "no"
-    """Whether it answers a `Request.continuation` with its log-likelihood.
-
-    Unproven ones are checked before the first sample: not every server that returns them returns the right ones.
-    """
+    """Whether it answers a `Request.continuation` with its log-likelihood; unproven ones are checked before the first
+    sample, as not every server that returns them returns the right ones."""
     embeddings: bool = False
     """It answers a `Request.embed` with the embedding of its prompt."""
     chat: bool = True

@@ -333,10 +333,7 @@ class Keys(Protocol):
 
 
 class Counting:
-    """Which line of an attempt counts: the first that succeeded; where none did, the last of those that got furthest.
-
-    The order of successes and failures does not matter, nor does a line that occurs twice.
-    """
+    """Which line of an attempt counts, in any order: the first that succeeded, else the last that got furthest."""
 
     def __init__(self, finished: Keys | None = None, failed: dict[int, tuple[Reached, int]] | None = None) -> None:
         self.finished: Keys = KeySet() if finished is None else finished

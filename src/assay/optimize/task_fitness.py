@@ -233,8 +233,11 @@ def _measure(definition: TaskDefinition) -> Measure:
             "occurs. Give one of its metrics a number, such as a `frequency` with a `label`."
         )
     measure = measure_of(definition)
-    if measure.untested is not None:
-        raise UsageError(f"task `{definition.name}` has no score that a search could raise: {measure.untested}")
+    why = measure.untested
+    if why is None and measure.field is None and measure.same_as is None:
+        why = "its samples have no number of their own"
+    if why is not None:
+        raise UsageError(f"task `{definition.name}` has no score that a search could raise: {why}")
     return measure
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from assay.core.describe import Mean, Range, Shares, Whole
+from assay.core.describe import Mean, Range, RatioOfSums, Shares, Whole
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
 from assay.results.metric_label import score_labels
@@ -25,6 +25,7 @@ from assay.stats.cells import interval_of_mean
 from assay.stats.failure_bounds import holds_all
 from assay.stats.intervals import Floats, Interval
 from assay.stats.score_table import ScoreTable, as_text, is_answer
+from assay.stats.sums import names_in, value_of_sums
 
 
 class NamedScore(Protocol):
@@ -77,6 +78,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """The lowest and highest number possible; None when unknown."""
     score_bounds: Range | None = None
     """Those of the task's score, which a mean has in common with its numbers."""
+    sums: RatioOfSums | None = None
+    """What the score is made of, where it is made of sums: differences are then tested by those."""
     untested: str | None = None
     """Why nothing is concluded from differences of this number; None where they are tested."""
     compared_with: frozenset[str] = frozenset()
@@ -116,6 +119,12 @@ class Measure(Struct, frozen=True, kw_only=True):
     def of(self, attempt: HasScores) -> float | None:
         """The number; None when the attempt has none or is not in the aggregates."""
         return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt, self.scorer) else None
+
+    def addends(self, attempt: HasScores) -> list[float] | None:
+        """What the attempt adds to the sums that the score is made of; None when it has none, or a part of it."""
+        if self.sums is None or not counts(attempt, self.scorer):
+            return None
+        return addends_of(self.sums, values_by(self.scorer, attempt.scores))
 
     def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
         if self.same_as is not None:
@@ -160,7 +169,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     def misdescribed(self, table: ScoreTable, score: float | None) -> str | None:
         """How these scores differ from what the task's score says of itself; None where they do not."""
         if not self.headline:
-            return None
+            return None if self.sums is None else _other_than_its_sums(self.sums, table, score)
         numbers = self._numbers(table)
         if not len(numbers):
             return None
@@ -197,6 +206,21 @@ class Measure(Struct, frozen=True, kw_only=True):
         ]
         known = [number is not None for number in numbers]
         return np.repeat([number for number in numbers if number is not None], times[known]).astype(np.float64)
+
+
+def addends_of(ratio: RatioOfSums, values: Mapping[str, ScoreValue]) -> list[float] | None:
+    """What one attempt's values add to the sums; None where a value is not a number."""
+    numbers = [_number(values.get(name)) for name in names_in(ratio)]
+    known = [number for number in numbers if number is not None and math.isfinite(number)]
+    return known if len(known) == len(numbers) else None
+
+
+def _other_than_its_sums(ratio: RatioOfSums, table: ScoreTable, score: float | None) -> str | None:
+    rows = table.numbers(*names_in(ratio)).rows
+    made = float(value_of_sums(ratio, rows.sum(axis=0)[None, :])[0]) if len(rows) else math.nan
+    if score is None or math.isnan(made) or math.isclose(made, score, rel_tol=1e-9, abs_tol=1e-12):
+        return None
+    return f"its score, {score:.6g}, is not the ratio of sums that it is said to be ({made:.6g})"
 
 
 def share_of_marks(number: float, marks: Range | None) -> float | None:
@@ -253,13 +277,16 @@ def described_measure(part: PartSpec, task: str, metric: str = "score") -> Measu
                 untested=_undirected(value.name) if value.lower_is_better is None else None,
             )
         case Whole(proxy=proxy) as whole:
-            untested = None if proxy is not None else f"{part.use} is no mean over samples"
+            testable = proxy is not None or whole.sums is not None
+            untested = None if testable else f"{part.use} is no mean over samples"
+            sums = None if whole.sums is None else msgspec.structs.replace(whole.sums, scorer=scorer)
             return Measure(
                 scorer=scorer,
                 field=None if proxy is None else proxy.name,
                 lower_is_better=whole.lower_is_better,
                 bounds=None if proxy is None else proxy.range,
                 score_bounds=whole.range,
+                sums=None if whole.lower_is_better is None else sums,
                 untested=_undirected(metric) if whole.lower_is_better is None else untested,
             )
     raise UsageError(f"task `{task}`: the aggregate `{part.key}` does not say what it is")

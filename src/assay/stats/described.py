@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.core.describe import Mean, Shares, Value, Whole, share
+from assay.core.describe import Mean, RatioOfSums, Shares, Value, Whole, share
 from assay.core.errors import UsageError
 from assay.stats.score_table import as_text
 
@@ -80,7 +80,16 @@ def of_agreement(options: Options, values: Values) -> Whole:
 
 
 def of_counts(options: Options, values: Values) -> Whole:
-    return Whole(lower_is_better=False, range=(0.0, 1.0))
+    """True positives over them and what was missed or invented; where it is both, true positives count twice: F1."""
+    names = [name_in(options, option) for option in _COUNTS if option in options]
+    sums = None
+    if len({*names}) == len(names) > 1:
+        right, *wrong = names
+        sums = RatioOfSums(of={right: len(wrong)}, over={right: len(wrong), **dict.fromkeys(wrong, 1.0)})
+    return Whole(lower_is_better=False, range=(0.0, 1.0), sums=sums)
+
+
+_COUNTS = ("num_true_positives_field", "num_false_positives_field", "num_false_negatives_field")
 
 
 def of_likelihood(options: Options, values: Values) -> Whole:

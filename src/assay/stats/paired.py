@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from assay.stats.families import Corrected
 from assay.stats.guarded import skewed_t, spread_of
 from assay.stats.intervals import Floats, Interval, as_floats, check_level, is_binary, no_interval, sums_by_cluster
-from assay.stats.paired_evidence import AnswerPairs, Basis, GuardedPairs, OpenPairs
+from assay.stats.paired_evidence import AnswerPairs, Basis, GuardedPairs, JackknifePairs, OpenPairs
 from assay.stats.permutation import permutation_test
 
-Evidence = AnswerPairs | GuardedPairs | OpenPairs
+Evidence = AnswerPairs | GuardedPairs | OpenPairs | JackknifePairs
 
 
 class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,7 +44,7 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     p_drop: float | None = None
     """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
     test: str
-    """`mcnemar-exact`, `guarded-t` or `skewed-t`."""
+    """`mcnemar-exact`, `guarded-t`, `skewed-t` or `jackknife-t`."""
     evidence: Evidence | None = None
     """What the test and the interval are made from."""
     wins: int = 0

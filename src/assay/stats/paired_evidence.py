@@ -33,6 +33,7 @@ from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t
 from assay.stats.search import fewest
 
 MCNEMAR = "mcnemar-exact"
+JACKKNIFE = "jackknife-t"
 
 
 class Basis(Struct, frozen=True, kw_only=True):
@@ -358,6 +359,26 @@ class OpenPairs(PairedEvidence, frozen=True, tag="skewed-t"):
     @override
     def undone_by(self, level: float) -> str:
         return "values far beyond those seen"
+
+
+class JackknifePairs(OpenPairs, frozen=True, tag=JACKKNIFE):
+    """Two numbers made of sums over the samples, such as F1: how much their difference hangs on each sample."""
+
+    method: ClassVar[str] = "a jackknife t test of the score itself"
+    assumes: ClassVar[str] = (
+        "samples, or groups of them, are independent of each other and stand for the questions that one cares about; "
+        "the score hangs on many of them"
+    )
+
+    @override
+    def interval(self, level: float) -> Interval:
+        interval = replace(self.spread.interval(level), method=JACKKNIFE)
+        reason = "no sample of the one differs from the other's, so there is no spread to judge by"
+        return interval if interval.low is not None else replace(interval, reason=reason)
+
+    @override
+    def undone_by(self, level: float) -> str:
+        return "a few samples that the score hangs on, turned the other way"
 
 
 def agreeing(interval: Interval, difference: float, p_value: float) -> Interval:

@@ -17,6 +17,7 @@ from assay.results.diff.sentences import repeats_name
 from assay.results.measure import measures_of
 from assay.results.outcomes import EXCLUDED, FAILED, TIMEOUT
 from assay.results.report_settings import GROUP, View, common_view
+from assay.run_file import RunFile
 from assay.text.wording import shortened
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, cluster_column
@@ -42,9 +43,15 @@ def compare_runs(runs: list[RunView]) -> dict[str, Any]:
 
 def sides_of(runs: list[RunView], view: View) -> list[Side]:
     """The runs as `assay diff` reads them."""
-    if any((run.run_file().config.group_by or GROUP) != view.group_by for run in runs):
-        return [read_side(run.folder, view) for run in runs]  # an index knows the clusters of its own run only
+    files = [run.run_file() for run in runs]
+    # an index knows the clusters of its own run only, and no sums
+    if any((file.config.group_by or GROUP) != view.group_by or _has_sums(file) for file in files):
+        return [read_side(run.folder, view) for run in runs]
     return [_side_of(run, view) for run in runs]
+
+
+def _has_sums(file: RunFile) -> bool:
+    return any(measure.sums is not None for measure in measures_of(file.definitions).values())
 
 
 def _side_of(run: RunView, view: View) -> Side:

@@ -220,6 +220,7 @@ def _row(
         lower_is_better=measure.lower_is_better,
         range=None if misdescribed else measure.score_bounds,
         compared_by=measure.proxy,
+        sums=None if misdescribed else measure.sums,
         untested=misdescribed or measure.untested,
         largest_loss=largest_loss_of(definition),
         sha256=definition.dataset.sha256,

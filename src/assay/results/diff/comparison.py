@@ -197,11 +197,18 @@ def _paired(
 ) -> TaskDiff:
     a, b = (column.by_sample() for column in columns)
     rows_a, rows_b = _common_rows(a, b)
-    both = a.scored[rows_a] & b.scored[rows_b]
+    has_sums = a.addends is not None or b.addends is not None
+    both = (a.summed[rows_a] & b.summed[rows_b]) if has_sums else (a.scored[rows_a] & b.scored[rows_b])
     in_both = a.in_score[rows_a] & b.in_score[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
-    untested = task.untested or _no_verdict(task, sides, a.scores[pairs_a], b.scores[pairs_b])
+    untested = task.untested or (
+        _unlike_sums(task, sides) if has_sums else _no_verdict(task, sides, a.scores[pairs_a], b.scores[pairs_b])
+    )
+    comparison = None
+    if has_sums and untested is None:
+        comparison = _compare_sums(task, sides, a.only(pairs_a), b.only(pairs_b), view)
+        untested = comparison.reason if len(pairs_a) else None
     if untested is not None:
         pairs_a, pairs_b = pairs_a[:0], pairs_b[:0]
     before, after = _on_scale(task, a.scores[pairs_a]), _on_scale(task, b.scores[pairs_b])
@@ -210,14 +217,16 @@ def _paired(
     failed = a.failed[pairs_a].any() or b.failed[pairs_b].any()
     largest_loss = None if failed else task.largest_loss
     try:
-        comparison = compare(
+        comparison = comparison or compare(
             before, after, groups=groups, level=view.level, shares=task.is_share, largest_loss=largest_loss
         )
     except ValueError as error:
         raise UsageError(f"{task.task}: {error}") from error
-    flipped = np.flatnonzero(before != after)
+    flipped = np.flatnonzero(_sums_differ(a, b, pairs_a, pairs_b) if has_sums else before != after)
+    # without a number of its own no sample is better or worse
+    ordered = flipped[~np.isnan(before[flipped] + after[flipped])]
     # the largest losses first
-    shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
+    shown = ordered[np.lexsort((b.places[pairs_b[ordered]], after[ordered] - before[ordered]))][:samples]
     return replace(
         task,
         compared=int((in_both & same_key).sum()),
@@ -239,8 +248,41 @@ def _paired(
             )
             for row in shown
         ],
-        slices=[] if _proxy(task, sides) else _slices(b, pairs_b, before, after, view, shares=task.is_share),
+        slices=[]
+        if has_sums or _proxy(task, sides)
+        else _slices(b, pairs_b, before, after, view, shares=task.is_share),
     )
+
+
+def _unlike_sums(task: TaskDiff, sides: tuple[Side, Side]) -> str | None:
+    """Why the sums of the two say nothing about their scores; None where they do."""
+    if sides[0].measures[task.task].sums != sides[1].measures[task.task].sums:
+        return "the two scores are not made of the same sums"
+    return "one of the two has no score" if task.change is None else None
+
+
+def _compare_sums(task: TaskDiff, sides: tuple[Side, Side], a: Columns, b: Columns, view: View) -> PairedComparison:
+    from assay.stats.jackknife import compare_sums  # most tasks average something
+
+    ratio = sides[0].measures[task.task].sums
+    assert ratio is not None and a.addends is not None and b.addends is not None  # noqa: S101, PT018 - as both are alike
+    groups = _groups(b, np.arange(len(b)))
+    found = compare_sums(
+        a.addends, b.addends, ratio, lower_is_better=task.lower_is_better, groups=groups, level=view.level
+    )
+    if not found.n or not (a.scored & b.scored).all():
+        return found
+    wins, losses = int((b.scores > a.scores).sum()), int((b.scores < a.scores).sum())
+    return replace(found, wins=wins, losses=losses, ties=found.n - wins - losses)
+
+
+def _sums_differ(
+    a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[np.intp]
+) -> NDArray[np.bool_] | list[bool]:
+    if a.addends is None or b.addends is None:
+        return []
+    differ: NDArray[np.bool_] = (a.addends[rows_a] != b.addends[rows_b]).any(axis=1)
+    return differ
 
 
 def _no_verdict(

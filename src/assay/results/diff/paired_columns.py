@@ -6,7 +6,7 @@ Texts are not kept: equal digests mean equal texts, and `Side.example` goes back
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
+from assay.core.describe import RatioOfSums
 from assay.core.errors import UsageError
 from assay.core.journal import lines_at
 from assay.core.types import Message, Record
@@ -25,12 +26,13 @@ from assay.results.board.consistency import read_checked_board
 from assay.results.board.journal_table import AttemptLine, TraceLine
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.conversation import Part, answer_of
-from assay.results.measure import Measure, measures_of
+from assay.results.measure import Measure, addends_of, measures_of
 from assay.results.outcomes import failures_of
 from assay.results.pace import Pace
 from assay.results.per_example import PerExample, per_example, question, question_media
 from assay.results.report_settings import View, metadata_value
 from assay.run_file import read_run_file
+from assay.stats.sums import names_in
 
 Digests = NDArray[np.int64]
 PlaceColumn = NDArray[np.int64]
@@ -45,6 +47,10 @@ class _Rows:
     slices: dict[str, array[int]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     """Digest of a slice's value -> the value."""
+    addends: array[float] | None = None
+    """What every attempt adds to the sums that the score is made of, one after the other; None where it is a mean."""
+    width: int = 0
+    """How many sums those are."""
 
 
 _WHOLE_NUMBERS = ("identities", "samples", "questions", "targets", "answers", "groups", "places")
@@ -72,11 +78,21 @@ class Columns:
     failed: NDArray[np.bool_]
     places: PlaceColumn
     names: dict[int, str]
+    addends: NDArray[np.float64] | None = None
+    """What each attempt adds to the sums that the score is made of, NaN where it has no part in them; None where the
+    score is a mean of the attempts, or where those are not known."""
 
     @property
     def scored(self) -> NDArray[np.bool_]:
         scored: NDArray[np.bool_] = ~np.isnan(self.scores)
         return scored
+
+    @property
+    def summed(self) -> NDArray[np.bool_]:
+        """The attempts that have a part in the sums that the score is made of."""
+        if self.addends is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        return ~np.asarray(np.isnan(self.addends).any(axis=1))
 
     @property
     def in_score(self) -> NDArray[np.bool_]:
@@ -96,7 +112,7 @@ class Columns:
 
     def without_numbers(self) -> Columns:
         """The attempts of a task whose score is not a mean of theirs."""
-        return replace(self, scores=np.full(len(self), np.nan))
+        return replace(self, scores=np.full(len(self), np.nan), addends=None)
 
     def by_sample(self) -> Columns:
         """One row for each sample, with the mean over its scored attempts: their numbering means nothing, since each
@@ -110,7 +126,8 @@ class Columns:
         sums = np.bincount(codes[scored], weights=self.scores[scored], minlength=len(distinct))
         means = np.divide(sums, counts, out=np.full(len(distinct), np.nan), where=counts > 0)
         left = np.bincount(codes, weights=~self.failed, minlength=len(distinct))
-        return replace(self.only(first), identities=distinct, scores=means, failed=left == 0)
+        addends = None if self.addends is None else _sums_of(self.addends, codes, len(distinct))
+        return replace(self.only(first), identities=distinct, scores=means, failed=left == 0, addends=addends)
 
     def attempts_per_sample(self) -> NDArray[np.int64]:
         """How many attempts at each sample there are, failed ones too, in the order of `by_sample`."""
@@ -130,14 +147,26 @@ class Columns:
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(failed, name)])[order] for name in _PER_ATTEMPT
         }
-        return replace(self, **joined, slices={})
+        addends = self.addends
+        if addends is not None:
+            addends = np.concatenate([addends, np.full((len(others), addends.shape[1]), np.nan)])[order]
+        return replace(self, **joined, slices={}, addends=addends)
 
     def only(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Columns:
         kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
+        kept["addends"] = None if self.addends is None else self.addends[rows]
         return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
 
 
 _PER_ATTEMPT = (*_WHOLE_NUMBERS, "scores", "failed")
+
+
+def _sums_of(addends: NDArray[np.float64], codes: NDArray[np.intp], size: int) -> NDArray[np.float64]:
+    """The sums over the attempts at each sample that have a part in them; NaN where none has."""
+    known = ~np.isnan(addends).any(axis=1)
+    sums = [np.bincount(codes[known], weights=column[known], minlength=size) for column in addends.T]
+    has_any = np.bincount(codes[known], minlength=size) > 0
+    return np.where(has_any[:, None], np.column_stack(sums), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +226,7 @@ def _measure_of(row: TaskRow) -> Measure:
         lower_is_better=row.lower_is_better,
         bounds=row.range if row.compared_by is None else None,
         score_bounds=row.range,
+        sums=row.sums,
         untested=row.untested,
     )
 
@@ -237,7 +267,7 @@ class _Reading:
         self.measures = measures
         self._folder = folder
         self._view = view
-        self._rows = {name: _Rows() for name in measures}
+        self._rows = {name: _empty_rows(measure) for name, measure in measures.items()}
         self.paces = {name: Pace() for name in measures}
 
     def finished(self, board: Mapping[str, TaskRow]) -> dict[str, Columns]:
@@ -262,6 +292,7 @@ class _Reading:
             bool(failures_of(measure.scorer, line.failures)),
             line.metadata,
             place,
+            None if measure.sums is None else measure.addends(line),
         )
 
     def add_with_pace(self, place: int, line: _Line) -> None:
@@ -277,7 +308,7 @@ class _Reading:
 
 
 def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> _Rows:
-    rows = _Rows()
+    rows = _empty_rows(measure)
     for place, example in enumerate(examples):
         if example.excluded:
             continue
@@ -293,8 +324,18 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
             example.failure is not None,
             example.metadata,
             place,
+            None if measure.sums is None or example.failure is not None else _addends_in(example, measure.sums),
         )
     return rows
+
+
+def _empty_rows(measure: Measure) -> _Rows:
+    return _Rows() if measure.sums is None else _Rows(addends=array("d"), width=len(names_in(measure.sums)))
+
+
+def _addends_in(example: PerExample, ratio: RatioOfSums) -> list[float] | None:
+    scorers = [ratio.scorer] if ratio.scorer is not None else [*example.values]
+    return addends_of(ratio, {name: value for key in scorers for name, value in example.values.get(key, {}).items()})
 
 
 def identity(sample: str, attempt: int = 1) -> int:
@@ -332,6 +373,7 @@ def _put(
     failed: bool,
     metadata: dict[str, Any],
     place: int,
+    addends: Sequence[float] | None,
 ) -> None:
     of_sample = _digest(sample, _OF_SAMPLE)
     group = metadata_value(metadata, view.group_by) if metadata else None
@@ -348,6 +390,8 @@ def _put(
             failed,
         )
     )
+    if rows.addends is not None:
+        rows.addends.extend([_NAN] * rows.width if addends is None else addends)
     for key in view.by:
         value = metadata_value(metadata, key) or "(none)"
         code = hash(value)
@@ -370,4 +414,5 @@ def _finished(rows: _Rows, where: str) -> Columns:
         **columns,
         slices={key: np.array(codes, dtype=np.int64)[order] for key, codes in rows.slices.items()},
         names=rows.names,
+        addends=None if rows.addends is None else np.array(rows.addends).reshape(-1, rows.width)[order],
     )
