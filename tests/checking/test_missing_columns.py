@@ -93,7 +93,7 @@ def test_samples_are_read_only_until_one_has_every_column(tmp_path: Path, monkey
             read.append(number)
             yield Sample(id=str(number), prompt="", row={"q": "x"} if number < 3 else {"q": "x", "a": "y"})
 
-    definition = SimpleNamespace(dataset=DatasetSpec(use="inline", options={"samples": []}))
+    definition = SimpleNamespace(scorers=(), dataset=DatasetSpec(use="inline", options={"samples": []}))
     task: Any = SimpleNamespace(name="t", dataset=samples(), definition=definition)
     template: Any = SimpleNamespace(task="t", field="f", source="", columns=lambda: ["q", "a"])
     refuse_missing_columns([task], [template])

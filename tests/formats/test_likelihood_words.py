@@ -87,8 +87,8 @@ def test_it_is_checked_without_a_model(tmp_path: Path, row: dict[str, Any], says
 
 
 def test_a_sample_that_fails_names_its_field(tmp_path: Path) -> None:
-    path = write(tmp_path, choice_task(), [{"q": "?", "right": "A"}])
+    path = write(tmp_path, choice_task(), [{"q": "?", "right": "A"}, {"q": "?", "right": "A", "options": ["A", "B"]}])
     row = run(path, Reader())
-    assert (row.failed, row.score) == (1, None)
-    (record,) = read_records(tmp_path / "run" / "journal.jsonl")
+    assert (row.failed, row.scored) == (1, 1)
+    (record,) = [each for each in read_records(tmp_path / "run" / "journal.jsonl") if each.failures]
     assert "definition.solver.choices" in msgspec.json.encode(record.failures).decode()

@@ -80,7 +80,7 @@ def test_several_prompts_are_columns(project: Path) -> None:
         ("m:bad", "plain"),
         ("m:bad", "polite"),
     ]
-    assert {pair["model"] for pair in found["prompts"]} == {"m:good", "m:bad"}
+    assert {pair["model"] for pair in found["pairs"]} == {"m:good", "m:bad"}
 
 
 def test_three_prompts_and_two_models_are_one_screen(project: Path) -> None:

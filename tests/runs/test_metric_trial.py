@@ -59,8 +59,8 @@ REFUSED = {
         body("total = sum(s.values['is_correct'] for s in scores)", "return totl"),
         "totl",
     ),
-    "no argument": ("def compute_metrics():\n    return {'m': 1}\n", "positional argument"),
-    "two arguments": ("def compute_metrics(scores, more):\n    return {'m': 1}\n", "positional argument"),
+    "no argument": ("def compute_metrics():\n    return {'m': 1}\n", "takes no argument; it is called with (scores)"),
+    "two arguments": ("def compute_metrics(scores, more):\n    return {'m': 1}\n", "demands 2 arguments"),
     "a number": (body("return sum(s.values['is_correct'] for s in scores) / len(scores)"), "got float"),
     "nothing": (body("return None"), "got NoneType"),
     "a text": (body("return {'m': 'high'}"), "`m` is"),
@@ -80,7 +80,8 @@ REFUSED = {
 @pytest.mark.parametrize(("snippet", "why"), REFUSED.values(), ids=REFUSED)
 def test_what_breaks_whatever_the_scores_are_is_refused(tmp_path: Path, snippet: str, why: str) -> None:
     message = refused(with_metric(tmp_path, snippet))
-    assert message.startswith("task `t`: metric `main.python`: ")
+    placed = ": definition.scorers[0].metrics[0].compute_metrics_snippet: "
+    assert message.startswith("task `t`: metric `main.python`: ") or placed in message
     assert why in message
 
 

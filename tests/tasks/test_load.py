@@ -73,7 +73,7 @@ OF_THE_PROJECT = {"usual_config", "judge"}
 
 def test_the_options_of_task_files_are_what_sources_are_told() -> None:
     told = {each.name for each in fields(SourceContext)} - {"allow_bad", "in_folder", "shots"} - OF_THE_PROJECT
-    own = {"num_fewshot", "fewshot_as_turns", "source_options", "tagged"}
+    own = {"num_fewshot", "fewshot_as_turns", "source_options", "tagged", "judge"}
     assert ReadingKeywords.__annotations__.keys() == told | own
 
 

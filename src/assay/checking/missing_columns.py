@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from assay.catalog import unknown_name
+from assay.catalog import POSTPROCESS, unknown_name
 from assay.core.errors import UsageError
 from assay.core.seams import ReadsColumns
 from assay.core.task import Task
@@ -20,7 +20,11 @@ def refuse_missing_columns(tasks: Iterable[Task], templates: Sequence[ReadsColum
     Samples are read until one has each column: the first, as a rule. Those of a server are not read twice.
     """
     for task in tasks:
-        own = [(template, template.columns()) for template in templates if template.task == task.name]
+        own = [
+            (template, template.columns())
+            for template in templates
+            if template.task == task.name and not _reads_parts(task, template.field)
+        ]
         if not any(columns for _, columns in own) or is_elsewhere(task.definition.dataset):
             continue
         known: dict[str, None] = {}
@@ -28,6 +32,13 @@ def refuse_missing_columns(tasks: Iterable[Task], templates: Sequence[ReadsColum
         for template, columns in own:
             if lacking := [column for column in columns if column in missing]:
                 raise _refusal(task, template, lacking[0], known)
+
+
+def _reads_parts(task: Task, field: str) -> bool:
+    """Whether it is of a scorer whose samples are made by the solver's `postprocessor`, with columns of their own."""
+    kind, _, rest = field.partition(".")
+    keys = [part.key for part in task.definition.scorers if POSTPROCESS in part.options]
+    return kind == "scorers" and any(rest == key or rest.startswith(f"{key}.") for key in keys)
 
 
 def _missing(task: Task, columns: Collection[str], known: dict[str, None]) -> set[str]:

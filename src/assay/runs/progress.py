@@ -7,6 +7,7 @@ import inspect
 import logging
 import os
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -118,6 +119,7 @@ def _in_a_thread(work: Coroutine[Any, Any, _T], run: Callable[[Coroutine[Any, An
     """Wait for it in a notebook or an async service; an interrupt there cancels it, and it ends before we return."""
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
     interrupted: list[BaseException] = []
+    over = threading.Event()
 
     async def noted() -> _T:
         running.append((asyncio.get_running_loop(), asyncio.current_task()))
@@ -126,14 +128,22 @@ def _in_a_thread(work: Coroutine[Any, Any, _T], run: Callable[[Coroutine[Any, An
             raise asyncio.CancelledError
         return await work
 
+    def whole() -> _T:
+        try:
+            return run(noted())
+        finally:
+            over.set()
+
     with ThreadPoolExecutor(1) as thread:
         try:
-            return thread.submit(run, noted()).result()
+            return thread.submit(whole).result()
         except BaseException as error:
             interrupted.append(error)
             for loop, task in running:
                 if task is not None and not loop.is_closed():
                     loop.call_soon_threadsafe(task.cancel)
+            if running:  # an interrupt while it was being submitted leaves the executor without its thread
+                over.wait()
             raise
 
 

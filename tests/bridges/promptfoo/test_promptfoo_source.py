@@ -145,7 +145,7 @@ def test_a_configuration_without_assertions_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("promptfooconfig.yaml").write_text("prompts: ['Say {{w}}']\nproviders: [echo]\ntests: [{vars: {w: x}}]\n")
-    assert main(["run", "promptfooconfig.yaml", "--run-dir", "run", "--quiet"]) == 0
+    assert main(["run", "promptfooconfig.yaml", "--run-dir", "run", "--quiet"]) == 3, "there is no score"
     assert '"prediction":"Say x"' in (tmp_path / "run" / "journal.jsonl").read_text()
     assert main(["check", "promptfooconfig.yaml"]) == 0
     assert main(["show", "promptfooconfig.yaml", "--sample", "1"]) == 0
