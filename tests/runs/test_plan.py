@@ -223,6 +223,20 @@ def test_the_environment_may_make_the_cache_the_default(
     assert (config.cache, config.cache_by_default) == (None, default)
 
 
+@pytest.mark.parametrize(
+    ("said", "environment", "default"), [("true", "", True), ("true", "0", False), ("false", "", False)]
+)
+def test_the_project_file_may_make_the_cache_the_default(
+    task: str, said: str, environment: str, default: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("assay.yaml").write_text(f"version: 1\ntasks: [.]\ncache: {said}\n")
+    monkeypatch.setenv("ASSAY_CACHE_ANSWERS", environment)
+    ((_, config, *_),) = plan_runs(load_tasks([task]), RunConfig())
+    assert (config.cache, config.cache_by_default) == (None, default)
+    ((_, without, *_),) = plan_runs(load_tasks([task]), RunConfig(cache=False))
+    assert without.cache is False
+
+
 RUN_FILE = json.dumps({"models": ["openai:ckpt-a", "openai:ckpt-b"], "tasks": [{"$ref": "task.yaml"}]})
 FOO = json.dumps({
     "prompts": ["{{q}}"],

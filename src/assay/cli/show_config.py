@@ -43,6 +43,7 @@ def show_config(options: argparse.Namespace) -> int:
 
 
 def _rows(project: Project, task: str | None, model: str | None) -> Iterator[ConfigRow]:
+    from assay.runs.plan import usual_cache
     from assay.tasks.project_facts import read_of
     from assay.tasks.project_sources import project_sources
 
@@ -60,6 +61,9 @@ def _rows(project: Project, task: str | None, model: str | None) -> Iterator[Con
             raise next(iter(broken.values()))
         definition = definitions[files[0].name]
     yield from _of_models(project, model)
+    is_cached, said_by = usual_cache()
+    if said_by:
+        yield ConfigRow("cache", is_cached, said_by)
     yield from _of_settings(project, definition, model)
     if definition is not None:
         yield from _of_task(project, definition)

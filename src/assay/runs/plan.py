@@ -22,7 +22,7 @@ from assay.core.task import task_fingerprint
 from assay.core.types import DatasetSpec, TaskDefinition
 from assay.costs.budget import SpendingLimits
 from assay.datasets.content import awaited, content_hash, is_elsewhere
-from assay.formats.project.discovery import project_file
+from assay.formats.project.discovery import current_project, project_file
 from assay.models.model_names import check_options
 from assay.reading import env_file
 from assay.results.query.syntax import is_like
@@ -523,11 +523,21 @@ def _cached_as_written(config: RunConfig, definition: TaskDefinition) -> RunConf
 
 
 def _with_project_default(config: RunConfig) -> RunConfig:
-    """The cache as the environment has it, where neither the command nor a file says it."""
+    """The cache as it is usual here, where neither the command nor a run file says it."""
+    return msgspec.structs.replace(config, cache_by_default=True) if usual_cache()[0] else config
+
+
+def usual_cache() -> tuple[bool, str]:
+    """Whether answers are cached where nothing else says it, and who says so; the environment comes first."""
     setting = os.environ.get(CACHE_VARIABLE, "")
     if setting not in ("", "0", "1"):
         raise UsageError(f"{CACHE_VARIABLE} must be 1 (cache answers across runs) or 0, got {setting}")
-    return msgspec.structs.replace(config, cache_by_default=True) if setting == "1" else config
+    if setting:
+        return setting == "1", f"{CACHE_VARIABLE}, the environment"
+    project = current_project()
+    if project is None or not project.entry.cache:
+        return False, ""
+    return True, project.place(("cache",))
 
 
 def _refuse_without_models(definition: TaskDefinition, *, chosen: bool) -> None:

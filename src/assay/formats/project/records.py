@@ -222,4 +222,5 @@ class ProjectEntry(Struct, frozen=True, kw_only=True):
     datasets: Annotated[dict[str, ProjectDataset], Doc("Datasets that tasks name by key.")] = {}
     gates: Annotated[tuple[Words, ...], Doc("Gates of every run, as after `--gate`.")] = ()
     reuse: Annotated[Reuse, Doc("What `--changed` may take from earlier runs.")] = Reuse()
+    cache: Annotated[bool, Doc("Reuse answers of earlier runs, of models that cannot have changed.")] = False
     suites: Annotated[dict[str, Suite], Doc("Tasks that are run together: `assay run @NAME`.")] = {}
