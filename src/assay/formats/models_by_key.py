@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from assay.core.errors import UsageError
@@ -15,6 +16,8 @@ class ModelsByKey(dict[str, str]):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.asked: dict[str, None] = {}
+        self.judged: dict[str, str] = {}
+        """The usual judge, by the graders that neither a file nor `--model-for` names."""
         for key, name in self.items():
             if not isinstance(name, str):  # Python may be given anything
                 raise UsageError(
@@ -43,3 +46,12 @@ class ModelsByKey(dict[str, str]):
             known = list(self.asked)
             reason = f"no task here has a model with the key `{unused}`"
             raise UsageError(f"--model-for {unused}: {reason}. {hint(unused, known, 'Keys') if known else ''}".rstrip())
+
+
+def grader_behind(key: str, models: Mapping[str, str], judge: str | None) -> str | None:
+    """The grader of another program's file that names none: the user's for this key, else the usual judge."""
+    if key in models:
+        return models[key]
+    if judge is not None and isinstance(models, ModelsByKey):
+        models.judged[key] = judge
+    return judge

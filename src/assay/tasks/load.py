@@ -169,7 +169,8 @@ def read_sources(
         raise UsageError(
             f"--dataset-key {context.dataset}: no task here takes one; name the YAML task whose dataset it replaces"
         )
-    if context.judge is not None and not refused and not any(task.takes_judge for task in loaded):
+    takes_judge = bool(models.judged) or any(task.takes_judge for task in loaded)
+    if context.judge is not None and not refused and not takes_judge:
         raise UsageError(
             f"the judge `{context.judge}` {context.judge_from} judges nothing: no task here has a model key "
             "that neither a file nor --model-for describes; leave it out"
@@ -183,7 +184,7 @@ def read_sources(
         refuse_unused([key for key in context.config if ":" not in key], definitions)
         for task, name in (key.rsplit(":", 1) for key in context.config if ":" in key):
             refuse_unused([name], _called(task, definitions))
-    return _with_model_files(loaded, context), refused
+    return _with_model_files(loaded, context, models.judged), refused
 
 
 def _names_of(path: Path, project: ProjectSources | None) -> set[str]:
@@ -272,13 +273,14 @@ def context_of(how: Mapping[str, Any], *, allow_bad: bool = False) -> SourceCont
     return SourceContext(**told, shots=shots, allow_bad=allow_bad)
 
 
-def _with_model_files(loaded: list[LoadedTask], context: SourceContext) -> list[LoadedTask]:
+def _with_model_files(loaded: list[LoadedTask], context: SourceContext, judged: Mapping[str, str]) -> list[LoadedTask]:
     """The tasks with what the keys of model files among the named models stand for."""
-    if all(":" in name or is_name("model", name) for name in (*context.evaluated, *context.models.values())):
+    named = (*context.evaluated, *context.models.values(), *judged.values())
+    if all(":" in name or is_name("model", name) for name in named):
         return loaded
     from assay.formats.declarative.load import with_model_files
 
-    return [with_model_files(task, context) for task in loaded]
+    return [with_model_files(task, context, judged) for task in loaded]
 
 
 def files_of(source: str) -> list[Path]:

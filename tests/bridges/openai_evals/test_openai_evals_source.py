@@ -109,6 +109,22 @@ def test_a_grader_may_be_the_key_of_a_model_file(registry: str) -> None:
     assert "The strict" in json.dumps(board["tasks"])
 
 
+def test_a_grader_that_nobody_names_is_refused_before_the_model_is_asked(
+    registry: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["run", "openai-evals:g", "--registry", registry, "--model", "echo", "--run-dir", "r"]
+    assert main(typed) == 2
+    assert "task `g`: a model grades its answers: name it with --model-for grader=MODEL" in capsys.readouterr().err
+    assert not Path("r").exists()
+    assert main([*typed, "--judge", "constant:Yes", "--quiet"]) == 0
+    assert read_leaderboard(Path("r")).tasks[0].score == 1.0
+    write_model_file("strict", "constant:Yes")
+    assert main([*typed[:-1], "by-key", "--judge", "strict", "--quiet"]) == 0
+    assert "The strict" in Path("by-key/leaderboard.json").read_text()
+    assert main([*typed, "--judge", "constant:No", "--model-for", "grader=constant:Yes"]) == 2
+    assert "the judge `constant:No` from --judge judges nothing" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -133,6 +133,23 @@ def test_keys_of_model_files_stand_for_providers_and_graders(
     assert "The strict" in json.dumps(board["tasks"])
 
 
+def test_a_grader_that_the_configuration_does_not_name_is_said_and_can_be_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    Path("words.yaml").write_text(GRADED)
+    assert main(["run", "words.yaml", "--model", "stub:a", "--dry-run"]) == 0
+    assert (
+        "the grader is `openai:gpt-4.1`, as the configuration names none; --model-for grader=MODEL names another"
+        in (capsys.readouterr().err)
+    )
+    judge = 'stub:{"pass": true, "score": 1, "reason": "so"}'
+    assert main(["run", "words.yaml", "--model", "stub:a", "--judge", judge, "--run-dir", "run"]) == 0
+    assert "the grader is" not in capsys.readouterr().err
+    assert json.loads(Path("run/leaderboard.json").read_text())["overall_score"] == 1.0
+
+
 def test_a_chosen_model_stands_for_every_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("words.yaml").write_text(CONFIG)

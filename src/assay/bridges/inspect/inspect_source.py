@@ -12,6 +12,7 @@ from assay.bridges.inspect.inspect_process import LIBRARY
 from assay.bridges.process.names import INSPECT
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.formats.models_by_key import grader_behind
 from assay.formats.task_source import NoOptions, SourceContext
 from assay.task_records import Provenance, TaskPlan
 from assay.trust.consent import require_trust
@@ -33,6 +34,7 @@ class InspectSource:
             arguments=context.config,
             data=context.data,
             models=context.models,
+            judge=context.judge,
             trust=context.trust,
             only_looks=context.only_looks,
         )
@@ -53,13 +55,15 @@ def read_inspect(
     arguments: Mapping[str, Any] | None = None,
     data: Mapping[str, str] | None = None,
     models: Mapping[str, str] | None = None,
+    judge: str | None = None,
     trust: bool = False,
     only_looks: bool = False,
 ) -> TaskDefinition:
     """The task behind a name; `UsageError` where its Python may not run, or where it needs what is not supported.
 
     `arguments` are parameters of its function (`--config`), `data` files in place of the hub's, `models` has the
-    grader. With `only_looks` nothing is built: the definition shows what would run, and cannot be run itself.
+    grader, or else it is the `judge`. With `only_looks` nothing is built: the definition shows what would run, and
+    cannot be run itself.
     """
     order = _order(source, arguments or {}, data or {})
     seen = LIBRARY.ask("describe", **order)
@@ -67,7 +71,7 @@ def read_inspect(
     if only_looks:
         return looked_at
     require_trust([looked_at], trust=trust)
-    return _definition(LIBRARY.ask("build", **order), looked_at, models or {})
+    return _definition(LIBRARY.ask("build", **order), looked_at, {} if models is None else models, judge)
 
 
 def _order(source: str, arguments: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
@@ -108,7 +112,9 @@ def _looked_at(source: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -
     )
 
 
-def _definition(built: Mapping[str, Any], looked_at: TaskDefinition, models: Mapping[str, str]) -> TaskDefinition:
+def _definition(
+    built: Mapping[str, Any], looked_at: TaskDefinition, models: Mapping[str, str], judge: str | None
+) -> TaskDefinition:
     scorers = []
     means = []
     plan = TaskPlan(trials=built["epochs"] if built["epochs"] > 1 else None)
@@ -117,8 +123,9 @@ def _definition(built: Mapping[str, Any], looked_at: TaskDefinition, models: Map
         key = each["name"]
         options = {**looked_at.scorers[0].options, "scorer": place}
         if each["graded"]:
-            options |= {"model_key": GRADER, **({"model": {"model": models[GRADER]}} if GRADER in models else {})}
-            plan = msgspec.structs.replace(plan, **_grading(looked_at, models))
+            grader = grader_behind(GRADER, models, judge)
+            options |= {"model_key": GRADER, **({"model": {"model": grader}} if grader else {})}
+            plan = msgspec.structs.replace(plan, **_grading(looked_at, grader))
         scorers.append(PartSpec(key=key, use="inspect", options=options))
         # one mean under the scorer's name, as in a run read from Inspect's log, whatever the metric's own name
         means.append(PartSpec(key=key, use="mean", options={"scorer": key, "field": "score", "name": key}))
@@ -141,8 +148,8 @@ def _definition(built: Mapping[str, Any], looked_at: TaskDefinition, models: Map
     )
 
 
-def _grading(looked_at: TaskDefinition, models: Mapping[str, str]) -> dict[str, Any]:
+def _grading(looked_at: TaskDefinition, grader: str | None) -> dict[str, Any]:
     """The grader must be named: Inspect itself would default to the evaluated model."""
-    if GRADER in models:
-        return {"typed_models": tuple(models)}
+    if grader is not None:
+        return {"typed_models": (GRADER,)}
     return {"refused": f"task `{looked_at.name}`: its scorer calls a model: name it with --model-for {GRADER}=MODEL"}

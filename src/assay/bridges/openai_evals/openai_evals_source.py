@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.bridges.openai_evals.grading import MATCHES
 from assay.bridges.openai_evals.multiple_choice import HubAddress, MultipleChoiceSamples
@@ -20,11 +21,11 @@ from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.datasets.hub import Hub
 from assay.datasets.json_lines import file_sha256
+from assay.formats.models_by_key import grader_behind
 from assay.formats.task_source import SourceContext
 from assay.task_records import Provenance, TaskPlan
 
 GRADER = "grader"
-USUAL_GRADER = "openai:gpt-4.1"
 _SCORE = PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]})
 
 
@@ -73,7 +74,8 @@ class OpenAIEvalsSource:
     uses_data = True
 
     def read(self, text: str, options: OpenAIEvalsOptions, context: SourceContext) -> list[TaskDefinition]:
-        return [read_openai_eval(text, options.registry, models=context.models, data=context.data)]
+        models, judge = context.models, context.judge
+        return [read_openai_eval(text, options.registry, models=models, judge=judge, data=context.data)]
 
 
 def read_openai_eval(
@@ -81,11 +83,13 @@ def read_openai_eval(
     registry: str | None = None,
     *,
     models: Mapping[str, str] | None = None,
+    judge: str | None = None,
     data: Mapping[str, str] | None = None,
 ) -> TaskDefinition:
     """The task behind `openai-evals:NAME`; `UsageError` where its class, or something it needs, is not supported.
 
-    `data` has the local file of a split that the eval would read from the hub.
+    `models` has the grader, or else it is the `judge`; `data` has the local file of a split that the eval would read
+    from the hub.
     """
     name = source.removeprefix(OPENAI_EVALS)
     evals = registry_at(registry)
@@ -104,7 +108,8 @@ def read_openai_eval(
         raise UsageError(f"{where}: args has no `samples_jsonl`")
     samples = evals.data(str(arguments["samples_jsonl"]), path)
     if eval_class.kind == "model_graded":
-        return _model_graded(name, evals, path, samples, arguments, models or {})
+        graded = _model_graded(name, evals, path, samples, arguments)
+        return _with_grader(graded, grader_behind(GRADER, {} if models is None else models, judge))
     return _basic(name, eval_class, evals, path, samples, arguments)
 
 
@@ -201,7 +206,7 @@ def _dataset(options: dict[str, Any], files: list[Path]) -> DatasetSpec:
 
 
 def _model_graded(
-    name: str, registry: Registry, path: Path, data: Path, arguments: Mapping[str, Any], models: Mapping[str, str]
+    name: str, registry: Registry, path: Path, data: Path, arguments: Mapping[str, Any]
 ) -> TaskDefinition:
     where = f"{path}: `{name}`"
     template = str(arguments.get("modelgraded_spec"))
@@ -209,7 +214,7 @@ def _model_graded(
     n = arguments.get("multicomp_n", 1)
     if not isinstance(n, int):
         raise UsageError(f"{where}: args.multicomp_n: `{n}`: comparing the answers of several models is not supported")
-    scorer = _grader(where, registry, template, spec, arguments, n, models)
+    scorer = _grader(where, registry, template, spec, arguments, n)
     generation = _sent(where, {"max_tokens": 1024, "temperature": 0.0, **(arguments.get("sample_kwargs") or {})})
     asking: dict[str, Any] = {"input_outputs": spec["input_outputs"], "n": n}
     if n > 1:
@@ -232,9 +237,17 @@ def _model_graded(
         aggregates=(*([meta] if arguments.get("metaeval") else []), *numbers, *choices),
         metric=f"model_graded {template}",
         source=str(path),
-        plan=TaskPlan(typed_models=tuple(models)),
         provenance=Provenance(files=(str(data),)),
     )
+
+
+def _with_grader(graded: TaskDefinition, grader: str | None) -> TaskDefinition:
+    """The grader must be named: OpenAI evals would have the evaluated model grade itself."""
+    (scorer,) = graded.scorers
+    scorer = replace(scorer, options={**scorer.options, "model": {"model": grader or "stub"}})
+    refused = f"task `{graded.name}`: a model grades its answers: name it with --model-for {GRADER}=MODEL"
+    plan = TaskPlan(typed_models=(GRADER,)) if grader is not None else TaskPlan(refused=refused)
+    return replace(graded, scorers=(scorer,), plan=plan)
 
 
 def _grader(
@@ -244,7 +257,6 @@ def _grader(
     spec: Mapping[str, Any],
     arguments: Mapping[str, Any],
     n: int,
-    models: Mapping[str, str],
 ) -> PartSpec:
     for field in ("prompt", "choice_strings", "input_outputs"):
         if field not in spec:
@@ -271,7 +283,6 @@ def _grader(
         use="model_graded",
         options={
             "model_key": GRADER,
-            "model": {"model": models.get(GRADER, USUAL_GRADER)},
             "template": template,
             "prompt": prompt,
             "choices": choices,

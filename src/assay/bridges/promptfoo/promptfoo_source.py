@@ -20,6 +20,7 @@ from assay.bridges.promptfoo.tests import Test, combinations, read_tests
 from assay.bridges.promptfoo.tracing import read_tracing
 from assay.core.errors import FailureError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
+from assay.formats.models_by_key import grader_behind
 from assay.formats.task_source import NoOptions, SourceContext
 from assay.scorers.assertions.sample_assertions import METRIC
 from assay.solvers.prompt_template import PromptTemplate
@@ -29,7 +30,7 @@ from assay.trust.consent import require_trust, untrusted
 FORMAT = "promptfoo"
 SCORER = "assertions"
 USUAL_GRADERS = {GRADER: "openai:gpt-4.1", EMBEDDER: "openai:text-embedding-3-large"}
-"""The default grader, unless set by the configuration or `--model-for grader=…`."""
+"""What promptfoo asks where the configuration names none; `--model-for` and `--judge` come first."""
 
 
 class PromptfooSource:
@@ -44,6 +45,7 @@ class PromptfooSource:
         return read_promptfoo(
             Path(text),
             models=context.models,
+            judge=context.judge,
             allow_outside=context.allow_outside,
             trust=context.trust,
             only_reads=context.only_reads,
@@ -54,25 +56,27 @@ def read_promptfoo(
     path: Path,
     *,
     models: Mapping[str, str] | None = None,
+    judge: str | None = None,
     allow_outside: bool = False,
     trust: bool = False,
     only_reads: bool = False,
 ) -> list[TaskDefinition]:
     """The tasks of a configuration; `UsageError` lists everything that is not supported, each at its place.
 
-    `models` maps the keys of providers and graders to models. A provider without a counterpart is refused only when
-    it is called, as another model may be chosen for the run. Programs that compute tests and variables run here, once
-    the user has allowed it; with `only_reads`, a definition without samples lists them.
+    `models` maps the keys of providers and graders to models; the `judge` is behind graders that nothing names. A
+    provider without a counterpart is refused only when it is called, as another model may be chosen for the run.
+    Programs that compute tests and variables run here, once the user has allowed it; with `only_reads`, a definition
+    without samples lists them.
     """
     config = read_config(path, allow_outside=allow_outside)
-    reading = _read(config, models or {})
+    reading = _read(config, {} if models is None else models, judge)
     if config.python or config.node:
         looked_at = _looked_at(config)
         if only_reads and not trust and untrusted(looked_at):
             return [looked_at]
         require_trust([looked_at], trust=trust)
         config = read_config(path, allow_outside=allow_outside, runs_programs=True)
-        reading = _read(config, models or {})
+        reading = _read(config, {} if models is None else models, judge)
     prompts, providers = read_prompts(config), read_providers(config)
     asking: list[MappedProvider | None] = [*providers] or [None]
     pairs = [(prompt, provider) for provider in asking for prompt in prompts if _is_for(provider, prompt)]
@@ -81,7 +85,7 @@ def read_promptfoo(
     return [definition for definition in definitions if definition is not None]
 
 
-def _read(config: Config, models: Mapping[str, str]) -> _Reading:
+def _read(config: Config, models: Mapping[str, str], judge: str | None) -> _Reading:
     """The tests; errors of the sections before them are raised or collected."""
     read_prompts(config)
     read_providers(config)
@@ -91,7 +95,7 @@ def _read(config: Config, models: Mapping[str, str]) -> _Reading:
     for test in tests if not config.runs_programs else ():
         for _ in combinations(config, test):
             pass
-    return _Reading(config, tests, models)
+    return _Reading(config, tests, models, judge)
 
 
 def _looked_at(config: Config) -> TaskDefinition:
@@ -125,11 +129,13 @@ def _is_for(provider: MappedProvider | None, prompt: Prompt) -> bool:
 class _Reading:
     """What the tasks of one configuration share."""
 
-    def __init__(self, config: Config, tests: Sequence[Test], models: Mapping[str, str]) -> None:
+    def __init__(self, config: Config, tests: Sequence[Test], models: Mapping[str, str], judge: str | None) -> None:
         self._config = config
         self._tests = tests
         self._models = models
+        self._judge = judge
         self._no_grader: str | None = None
+        self._typed = set(models)
         self._read: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[list[Sample], Asserted]] = {}
 
     def definition(self, prompt: Prompt, provider: MappedProvider | None, *, several: bool) -> TaskDefinition | None:
@@ -221,18 +227,30 @@ class _Reading:
         if key in self._models:
             return {"model_key": key, "model": {"model": self._models[key]}}
         if provider is None:
-            return {"model_key": key, "model": {"model": USUAL_GRADERS[key]}}
+            return {"model_key": key, "model": {"model": self._unnamed(key)}}
         if provider.spec is None:
             self._no_grader = provider.problem
             return {"model_key": key, "model": {"model": "stub"}}
         return {"model_key": key, "model": provider.spec}
+
+    def _unnamed(self, key: str) -> str:
+        """The model of a grader or an embedder that the configuration does not name."""
+        judge = grader_behind(key, self._models, self._judge) if key == GRADER else None
+        if judge is not None:
+            self._typed.add(key)
+            return judge
+        usual = USUAL_GRADERS[key]
+        said = f"the {key} is `{usual}`, as the configuration names none; --model-for {key}=MODEL names another"
+        if said not in self._config.warnings:
+            self._config.warnings.append(said)
+        return usual
 
     def _plan(self, prompt: Prompt, provider: MappedProvider | None, several: bool, asserted: Asserted) -> TaskPlan:
         given = self._config.top.get("evaluateOptions").content
         options: Mapping[str, Any] = given if isinstance(given, dict) else {}
         repeat, cache = options.get("repeat"), options.get("cache")
         return TaskPlan(
-            typed_models=tuple(self._models),
+            typed_models=tuple(sorted(self._typed)),
             trials=repeat if isinstance(repeat, int) else None,
             cache=("reuse" if cache else "no-cache") if isinstance(cache, bool) else None,
             refused=self._no_grader,

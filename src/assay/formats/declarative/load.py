@@ -108,16 +108,18 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
     return [task._replace(definition=_with_asked(task.definition, models)) for task in _tasks_in(document, library)]
 
 
-def with_model_files(loaded: LoadedTask, how: SourceContext) -> LoadedTask:
-    """The task with the models whose keys were given with `--model` and `--model-for`, from model files near it or in
-    this folder.
+def with_model_files(loaded: LoadedTask, how: SourceContext, judged: Mapping[str, str]) -> LoadedTask:
+    """The task with the models whose keys were given with `--model`, `--model-for` and, for graders, `--judge`, from
+    model files near it or in this folder.
 
     For tasks of every format: a file that finds its own by its own folders has them already.
     """
     definition = loaded.definition
     asked = definition.plan.asked_models
     missing = [name for name in how.evaluated if name not in asked]
-    given = {} if definition.provenance.over_rows else dict(how.models)
+    typed = definition.plan.typed_models
+    by_judge = {key: name for key, name in judged.items() if key in typed}
+    given = {} if definition.provenance.over_rows else {**by_judge, **how.models}
     if not missing and not given:
         return loaded
     source = Path(definition.source)
