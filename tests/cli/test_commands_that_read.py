@@ -39,7 +39,7 @@ definition:
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def address() -> Iterator[tuple[str, list[str]]]:
     """A port of this machine, and who called on it."""
     callers: list[str] = []
@@ -59,12 +59,22 @@ def address() -> Iterator[tuple[str, list[str]]]:
         server.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.fixture(scope="module")
+def trap(tmp_path_factory: pytest.TempPathFactory, address: tuple[str, list[str]]) -> Path:
+    """For what leaves no mark and no file."""
+    return make_trap(tmp_path_factory.mktemp("trap"), address[0])
+
+
 @pytest.fixture
-def trap(tmp_path: Path, address: tuple[str, list[str]]) -> Path:
+def trap_of_its_own(tmp_path: Path, address: tuple[str, list[str]]) -> Path:
+    return make_trap(tmp_path, address[0])
+
+
+def make_trap(root: Path, url: str) -> Path:
     """A project and a downloads folder, both full of files that leave `marks` when something of them runs."""
-    mark, url = str(tmp_path / "marks"), address[0]
+    mark = str(root / "marks")
     for place in ("project", "downloads"):
-        folder = tmp_path / place
+        folder = root / place
         folder.mkdir()
         for name in SHADOWED:
             (folder / f"{name}.py").write_text(MARKING.format(mark=mark))
@@ -92,7 +102,7 @@ def trap(tmp_path: Path, address: tuple[str, list[str]]) -> Path:
         )
         (folder / "d.jsonl").write_text('{"a": 1}\n')
         run = folder / "run"
-        assert assay("run", "starter", "--limit", "1", "--run-dir", run, cwd=tmp_path).returncode == 0
+        assert assay("run", "starter", "--limit", "1", "--run-dir", run, cwd=root).returncode == 0
         described = json.loads((run / "run.json").read_text())
         for definition in described["definitions"]:
             definition["dataset"] = {"use": "evil:dataset", "options": {}, "sha256": "x", "size": 1}
@@ -101,11 +111,11 @@ def trap(tmp_path: Path, address: tuple[str, list[str]]) -> Path:
             definition["metadata"] = {"model": {"model": "evil:model", "options": {}}}
         (run / "run.json").write_text(json.dumps(described))
         evil = folder / "evil_run"
-        assert assay("run", "starter", "--limit", "1", "--run-dir", evil, cwd=tmp_path).returncode == 0
+        assert assay("run", "starter", "--limit", "1", "--run-dir", evil, cwd=root).returncode == 0
         for definition in described["definitions"]:
             definition["aggregates"][0]["use"] = "evil:aggregate"
         (evil / "run.json").write_text(json.dumps(described))
-    return tmp_path
+    return root
 
 
 FILES = ("own_metric.jsonl", "program.jsonl", "service.jsonl", "task.yaml", "hub.yaml", "j.yaml")
@@ -148,11 +158,12 @@ def test_no_command_that_reads_imports_starts_or_connects_whatever_it_is_pointed
         assert address[1] == [], command
 
 
-def test_the_traps_are_live(trap: Path, address: tuple[str, list[str]]) -> None:
-    done = assay("run", "own_metric.jsonl", cwd=trap / "project")
-    assert "evil" in (trap / "marks").read_text(), done.stderr
-    assay("run", "service.jsonl", cwd=trap / "project")
+def test_the_traps_are_live(trap_of_its_own: Path, address: tuple[str, list[str]]) -> None:
+    done = assay("run", "own_metric.jsonl", cwd=trap_of_its_own / "project")
+    assert "evil" in (trap_of_its_own / "marks").read_text(), done.stderr
+    assay("run", "service.jsonl", cwd=trap_of_its_own / "project")
     assert address[1]
+    address[1].clear()
 
 
 @pytest.mark.parametrize("name", FILES[:4])
@@ -170,18 +181,18 @@ def test_no_file_from_elsewhere_runs_or_connects_without_the_users_consent(
 
 
 @pytest.mark.parametrize("run", ["run", "evil_run"])
-def test_a_downloaded_run_folder_runs_nothing_when_it_is_rescored_or_merged(trap: Path, run: str) -> None:
-    folder = trap / "downloads" / run
-    assert assay("rescore", folder, "--run-dir", "again", cwd=trap / "project").returncode == 2
+def test_a_downloaded_run_folder_runs_nothing_when_it_is_rescored_or_merged(trap_of_its_own: Path, run: str) -> None:
+    folder = trap_of_its_own / "downloads" / run
+    assert assay("rescore", folder, "--run-dir", "again", cwd=trap_of_its_own / "project").returncode == 2
     for words in (("rescore", folder, "--run-dir", "again"), ("merge", folder)):
-        done = assay(*words, cwd=trap / "project")
+        done = assay(*words, cwd=trap_of_its_own / "project")
         assert "Traceback" not in done.stderr
-        assert not (trap / "marks").exists()
+        assert not (trap_of_its_own / "marks").exists()
 
 
-def test_the_package_itself_imports_nothing_from_the_folder_it_is_called_in(trap: Path) -> None:
+def test_the_package_itself_imports_nothing_from_the_folder_it_is_called_in(trap_of_its_own: Path) -> None:
     assert Path(package.__file__).is_file()
     for words in (("run",), ("check", "starter"), ("run", "starter", "--model", "stub:x", "--score-workers", "2")):
-        done = assay(*words, "--quiet" if words[0] == "run" else "--json", cwd=trap / "project")
+        done = assay(*words, "--quiet" if words[0] == "run" else "--json", cwd=trap_of_its_own / "project")
         assert done.returncode in (0, 3), done.stderr
-        assert not (trap / "marks").exists(), (words, (trap / "marks").read_text())
+        assert not (trap_of_its_own / "marks").exists(), (words, (trap_of_its_own / "marks").read_text())

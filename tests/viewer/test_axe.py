@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.optimize.scripted import AddingProposer, WordEvaluator
-from tests.pages.html.test_page import demo, four_models
+from tests.pages.html.test_page import four_models
 from tests.viewer.axe_check import axe
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo
@@ -63,6 +63,10 @@ def places(viewer: Viewer) -> dict[str, str]:
     return {**PLACES, **samples, f"#/run/small/sample/{failed}?against=large": ".glance"}
 
 
+def small_demo(folder: Path, model: str, skill: float) -> Path:
+    return make_demo(folder, model=model, skill=skill, each=3)
+
+
 async def walk(page: Page, places: dict[str, str], *, dark: bool, width: int = 1280) -> str:
     found = {}
     for place, ready in places.items():
@@ -102,7 +106,7 @@ def test_nothing_on_the_reports(browser: str, folder: Path, tmp_path: Path) -> N
     assert main(["report", small, large, "--output", str(made["two"])]) == 0
     assert main(["diff", small, large, "--html", str(made["diff"])]) == 0
     assert main(["leaderboard", small, large, "--html", str(made["board"])]) == 0
-    made["rendered"] = four_models(tmp_path / "four", demo)
+    made["rendered"] = four_models(tmp_path / "four", small_demo)
     made["search"] = folder / "optimize-1" / "page.html"
 
     async def go() -> None:
