@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.results.board.scripted_boards import BROKEN, REFUSED, Came, board_of
 
 from assay.results.board.board_types import ScoreInterval, TaskRow
@@ -134,6 +135,14 @@ def test_a_refused_task_leaves_the_overall_score_but_not_its_bounds(tmp_path: Pa
     assert (board.overall_score, board.overall_reason) == (1.0, "over 1 of 2 tasks; refused: code")
     assert board.overall_bounds is not None
     assert (board.overall_bounds.low, board.overall_bounds.high) == (0.5, 1.0)
+
+
+def test_a_task_without_a_scored_attempt_leaves_no_overall_score_though_its_scale_is_not_known() -> None:
+    unscored = {"score": None, "range": None, "interval": None, "scored": 0, "lower_is_better": False}
+    not_run = replace(row("later", 0, 5), remaining=5, reason="nothing was scored", **unscored)
+    assert overall_score([row("first", 4, 5), not_run]) == (None, "no sample was scored in later")
+    described = replace(not_run, lower_is_better=None)
+    assert overall_score([row("first", 4, 5), described])[0] == 0.8
 
 
 def test_a_task_that_another_machine_ran_in_part_is_not_refused(tmp_path: Path) -> None:

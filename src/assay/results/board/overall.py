@@ -55,8 +55,16 @@ def shares_of(rows: Sequence[TaskRow]) -> list[float]:
 
 def overall_rows(rows: Sequence[TaskRow]) -> list[TaskRow]:
     """The tasks that count in the overall score, or would if they could be run here."""
-    chosen = of_one_scale({row.task: (row.lower_is_better, row.range) for row in rows if row.has_score})
-    return [row for row in rows if row.task in chosen]
+    unknown = {row.task for row in rows if _is_unknown(row)}
+    known = [row for row in rows if row.has_score and row.task not in unknown]
+    chosen = of_one_scale({row.task: (row.lower_is_better, row.range) for row in known})
+    return [row for row in rows if row.task in chosen or row.task in unknown]
+
+
+def _is_unknown(row: TaskRow) -> bool:
+    """Whether only its scores, of which there are none yet, would tell the task's scale."""
+    is_open = row.has_score and row.score is None and row.refused is None and not row.scored
+    return is_open and row.range is None and row.lower_is_better is False
 
 
 def of_one_scale(numbers: Mapping[str, tuple[bool | None, Range | None]]) -> set[str]:
