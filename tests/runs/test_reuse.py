@@ -124,7 +124,8 @@ ONE = "tasks/one.yaml"
             "datasets/one.jsonl", '"q2"', '"other"', Done(3, 0, 1), ALL_KEPT, "run", "1 of 4 attempts", id="a row"
         ),
         pytest.param(
-            "datasets/one.jsonl", '"a": "2"', '"a": "3"', Done(3, 1, 0), ALL_KEPT, "rescore", "", id="a gold"
+            "datasets/one.jsonl", '"a": "2"', '"a": "3"', Done(3, 1, 0), ALL_KEPT,
+            "rescore", "1 of 4 attempts: other right answers", id="a gold",
         ),
         pytest.param(
             ONE, "sample.a }}", "sample.q }}", ALL_RESCORED, ALL_KEPT, "rescore", "scoring: `short`", id="scorer"
@@ -226,6 +227,8 @@ def test_a_ref_that_is_not_here_is_refused_and_one_without_a_result_runs_everyth
 ) -> None:
     assert main(["run", "tasks", "--model", "echo", "--changed", "nosuch"]) == 2
     assert "--changed nosuch: neither a run folder nor a commit of this clone" in capsys.readouterr().err
+    assert main(["run", "tasks", "--model", "toy", "--changed", "nosuch"]) == 2
+    assert len([*Path("runs").iterdir()]) == 1
     commit("empty")
     plan = planned(capsys, ref="edit")
     assert {row["run"] for row in plan.values()} == {4}
@@ -249,12 +252,36 @@ def test_attempts_that_failed_are_made_again(project: Path, capsys: pytest.Captu
 def test_new_and_gone_tasks_are_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("tasks/two.yaml").rename("tasks/three.yaml")
     edit("tasks/three.yaml", "key: two\ndisplay", "key: three\ndisplay")
+    edit("tasks/three.yaml", "say ", "tell ")
     capsys.readouterr()
     assert main(["list", "tasks", "--model", "echo", "--changed", "main"]) == 0
     shown = capsys.readouterr()
     assert "2 tasks: 1 same, 1 new; compared with main (runs/" in shown.err
-    assert "gone or renamed: two" in shown.err
+    assert "gone: two" in shown.err
     assert "| three | new" in shown.out
+
+
+def test_a_task_that_was_renamed_is_the_same(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tasks/two.yaml").rename("tasks/three.yaml")
+    edit("tasks/three.yaml", "key: two\ndisplay", "key: three\ndisplay")
+    edit("datasets/two.jsonl", '"a": "2"', '"a": "3"')
+    assert planned(capsys)["three"]["outcome"] == "new"
+    edit("datasets/two.jsonl", '"a": "3"}\n{"q": "q3"', '"a": "2"}\n{"q": "q3"')
+    plan = planned(capsys)
+    assert (plan["three"]["outcome"], plan["three"]["why"]) == ("same", "was `two`")
+    assert main(["list", "tasks", "--model", "echo", "--changed", "main"]) == 0
+    assert "; renamed: three (was `two`)" in capsys.readouterr().err
+    folder, made = done()
+    assert made == foretold(plan) == {"one": ALL_KEPT, "three": ALL_KEPT}
+    assert read_run_file(folder).reused["three"].attempts == 4
+
+
+def test_tasks_that_are_not_selected_are_not_gone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("assay.yaml", "version: 1\n")
+    assert main(["run", "tasks", "--model", "echo", "--quiet", "--fresh"]) == 0
+    capsys.readouterr()
+    assert main(["list", "one", "--model", "echo", "--changed", "main", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["gone"] == []
 
 
 def test_the_board_marks_what_was_taken_and_the_age_goes_back_to_the_first_run(

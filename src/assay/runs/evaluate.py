@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from assay.results.grid import Grid
     from assay.runs.executor import Cluster
     from assay.runs.gates import Gates, MemberGates
-    from assay.runs.reuse import ReuseRules
+    from assay.runs.reuse import ReusePlan, ReuseRules
     from assay.runs.run_handle import Run
 
 
@@ -462,13 +462,14 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
     async with assemble(run.definitions, config, model=run.model, command=options.command) as parts:
         await parts.make_ready(progress)
         folder = options.folder_of(parts.run_file)
+        reuse = None if options.changed is None else await _reuse_plan(parts, options.changed)
         prepare_folder(folder, parts.run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
         parts.belong_to(folder)
         try:
             with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated
-                if options.changed is not None:
-                    await take_unchanged(parts, folder, journal, options.changed, progress)
+                if reuse is not None:
+                    take_unchanged(reuse, folder, journal, progress)
                 finished = EarlierAttempts(journal.path)
                 if run.given is not None:
                     warn_of_a_twin(folder, run.given, progress.warn, resumed=bool(finished))
@@ -485,11 +486,16 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
     return await result_of(folder, config, stop)
 
 
-async def take_unchanged(parts: Parts, folder: Path, journal: Journal, rules: ReuseRules, progress: Progress) -> None:
-    """Take what an earlier result still answers, and record what was taken."""
-    from assay.runs.reuse import plan_of, summary_of  # most runs take nothing
+async def _reuse_plan(parts: Parts, rules: ReuseRules) -> ReusePlan:
+    from assay.runs.reuse import plan_of  # most runs take nothing
 
-    reuse = await plan_of(parts, rules)
+    return await plan_of(parts, rules)
+
+
+def take_unchanged(reuse: ReusePlan, folder: Path, journal: Journal, progress: Progress) -> None:
+    """Take what an earlier result still answers, and record what was taken."""
+    from assay.runs.reuse import summary_of
+
     if reuse.baseline is not None and reuse.baseline.folder.resolve() == folder.resolve():
         return  # it is this run, which is resumed
     progress.say(summary_of(reuse))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Struct
 
+from assay.core.attempt import attempt_key
 from assay.core.describe import ScorerInfo
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
@@ -24,6 +26,8 @@ from assay.core.seams import Model, Work, offers_of
 from assay.core.task import Task
 from assay.core.types import Failure, Record, TaskDefinition
 from assay.datasets.content import awaited, is_elsewhere
+from assay.formats.project.discovery import current_project
+from assay.formats.project.selection import project_tasks
 from assay.results.board.board_types import read_leaderboard_file
 from assay.run_file import ReusedTask, RunFile, read_run_file, sealed_as
 from assay.runs.earlier_attempts import EarlierAttempts
@@ -97,7 +101,7 @@ class _Decision(NamedTuple):
     """Whether the rules that exclude samples are others."""
 
 
-@dataclass(slots=True)
+@dataclass
 class ReusePlan:
     """What a run takes from a baseline."""
 
@@ -125,8 +129,11 @@ class ReusePlan:
             return [self._change(task, answers) for task in self.tasks]
 
     def gone(self) -> list[str]:
-        """The tasks of the baseline that are no longer there."""
-        return [] if self.baseline is None else sorted({*self.baseline.run.tasks} - {task.name for task in self.tasks})
+        """The tasks of the baseline that are no longer there, not even under another name."""
+        kept = {then.name for task in self.tasks if (then := self._then(task.name)) is not None}
+        project = current_project()  # of which a command may be about some tasks only
+        others = project_tasks(project).by_name if project is not None else ()
+        return [] if self.baseline is None else sorted({*self.baseline.run.tasks} - kept - {*others})
 
     def fill(self, journal: Journal) -> dict[str, ReusedTask]:
         """Write what is taken into the journal of the run; what that has already stays."""
@@ -156,14 +163,31 @@ class ReusePlan:
             yield answers
 
     def _then(self, task: str) -> TaskDefinition | None:
-        known = () if self.baseline is None else self.baseline.run.definitions
-        return next((definition for definition in known if definition.name == task), None)
+        """The task of the baseline: that of this name, else the one that was renamed."""
+        return self._earlier.get(task)
+
+    @cached_property
+    def _earlier(self) -> dict[str, TaskDefinition]:
+        """The tasks of the baseline by the names that they have now; one with all the parts of a gone one is that."""
+        known = {} if self.baseline is None else {each.name: each for each in self.baseline.run.definitions}
+        now = {task.name: task.definition for task in self.tasks}
+        gone = [(task_parts(each), each) for name, each in known.items() if name not in now]
+        earlier = {name: known[name] for name in now if name in known}
+        for name in now if gone else ():
+            alike = [each for parts, each in gone if name not in known and parts == task_parts(now[name])]
+            if len(alike) == 1 and alike[0] not in earlier.values():
+                earlier[name] = alike[0]
+        return earlier
+
+    def _name_then(self, task: str) -> str:
+        then = self._then(task)
+        return task if then is None else then.name
 
     def _origin(self, task: str) -> tuple[str, str]:
         """Where and when the answers were made: the baseline may have taken them itself."""
         assert self.baseline is not None  # noqa: S101 - without one nothing is taken
         run = self.baseline.run
-        origin = run.reused.get(task)
+        origin = run.reused.get(self._name_then(task))
         return (origin.commit, origin.created) if origin is not None else (run.commit, run.created)
 
     def _reused(self, task: str, attempts: int, *, whole: bool) -> ReusedTask:
@@ -204,8 +228,8 @@ class ReusePlan:
     def _other_settings(self, task: str, earlier: RunFile, *, model: bool) -> str | None:
         """What of the settings that hold for the task is another, or the model; what other tasks have is theirs."""
         then, now = (
-            msgspec.structs.replace(run, tasks={}, definitions=(), settings=_settings_of(run, task))
-            for run in (earlier, self.run)
+            msgspec.structs.replace(run, tasks={}, definitions=(), settings=_settings_of(run, name))
+            for run, name in ((earlier, self._name_then(task)), (self.run, task))
         )
         if not model:
             then = msgspec.structs.replace(then, model=now.model)
@@ -248,10 +272,15 @@ class ReusePlan:
         is_new = self.baseline is not None and self._then(task.name) is None
         if run:
             outcome: Outcome = "new" if is_new else "run"
+            why = why or "other rows, or not finished"
             if kept or rescored:
-                why = f"{run:,} of {run + kept + rescored:,} attempts: {why or 'other rows, or not finished'}"
+                why = f"{run:,} of {run + kept + rescored:,} attempts: {why}"
+        elif rescored or why:
+            outcome, why = "rescore", why or f"{rescored:,} of {kept + rescored:,} attempts: other right answers"
         else:
-            outcome = "rescore" if rescored or why else "same"
+            outcome = "same"
+        if (name := self._name_then(task.name)) != task.name:
+            why = f"was `{name}`" + (f"; {why}" if why else "")
         is_known = self._then(task.name) is not None
         before = self._last_score(task.name) if is_known else None
         age = self._age(task.name) if is_known else None
@@ -270,7 +299,7 @@ class ReusePlan:
         if self.baseline is None:
             return None
         rows = read_leaderboard_file(self.baseline.folder / "leaderboard.json").tasks
-        return next((row.score for row in rows if row.task == task), None)
+        return next((row.score for row in rows if row.task == self._name_then(task)), None)
 
     def _decisions(self, task: Task, answers: Answers | None) -> Iterator[_Decision]:
         """What becomes of each attempt."""
@@ -295,10 +324,10 @@ class ReusePlan:
         if names:
             self._whys[task.name] = f"scoring: {', '.join(names)}"
         for work in works:
-            record = answers.of(task.name, work.sample.id, work.attempt)
+            record = answers.of(then.name, work.sample.id, work.attempt)
             if record is None or record.failures or record.trace is None:
                 yield _Decision(work, None)
-            elif record.key == work.key:
+            elif record.key == attempt_key(then.name, work.sample, work.attempt):
                 yield _Decision(work, record, tuple(sorted(again)), rules)
             elif task.needs.asks_model and asks_the_same(work, record):
                 yield _Decision(work, record, tuple(scorers), rules)
@@ -324,6 +353,7 @@ def _identities(parts: Sequence[object]) -> list[object]:
 def _taken(decision: _Decision) -> Record:
     """The record as one of this run, which paid nothing for it; the scores that no longer hold are missing."""
     work, record, again = decision.work, decision.record, decision.again
+    task: Task = work.task
     assert record is not None  # noqa: S101 - what has to be made is not taken
     assert record.trace is not None  # noqa: S101
     completions = tuple(
@@ -339,6 +369,7 @@ def _taken(decision: _Decision) -> Record:
     return msgspec.structs.replace(
         record,
         key=work.key,
+        task=task.name,
         index=work.position,
         targets=work.sample.targets,
         metadata=work.sample.slices(),
@@ -375,7 +406,9 @@ def summary_of(reuse: ReusePlan) -> str:
     counts = {outcome: sum(change.outcome == outcome for change in changes) for outcome in get_args(Outcome)}
     listed = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
     against = reuse.why_none or f"compared with {reuse.rules.ref} ({reuse.baseline.folder if reuse.baseline else ''})"
-    gone = f"; gone or renamed: {few(reuse.gone())}" if reuse.gone() else ""
+    gone = f"; gone: {few(reuse.gone())}" if reuse.gone() else ""
+    if renamed := [f"{change.task} ({change.why})" for change in changes if change.outcome == "same" and change.why]:
+        gone = f"; renamed: {few(renamed)}{gone}"
     return f"{count_of(len(changes), 'task')}: {listed}; {against}{gone}"
 
 

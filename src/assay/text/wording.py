@@ -5,11 +5,13 @@ The one home of "did you mean": the known name with the most similar spelling.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType
 
 LONGEST = 60
 """The most characters of a value in a sentence."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 HALF_A_CHARACTER = "the text holds half a character (a lone surrogate), which cannot be sent"
 
 
@@ -107,7 +109,9 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def setting_in_words(value: object) -> str:
-    """The value of a setting in a sentence about what changed; what was not given has none."""
+    """The value of a setting in a sentence about what changed; what was not given has none, a hash its first digits."""
     if value is None:
         return "not set"
+    if isinstance(value, str) and _SHA256.fullmatch(value):
+        return value[:8]
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else repr(value)
