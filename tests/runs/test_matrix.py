@@ -112,6 +112,7 @@ def test_a_gate_that_needs_a_baseline_is_not_checked_against_another_cell(shop: 
         ("config.tone: [a, b, c]", ", max_cells: 2", r"@grid has 3 cells \(3\); write `max_cells: 3` if you mean it"),
         ("settings.temprature: [0, 1]", "", "unknown setting `temprature`. Did you mean `temperature`?"),
         ("settings.temperature: [0, hot]", "", "temperature"),
+        ("settings.temperature: [0, 1]", "", "`settings.temperature` of the suite's matrix has no effect here"),
         ("model: [sums, sums]", "", "`sums` is given twice"),
         ("model: [sums, fuor]", "", "unknown model `fuor`. Did you mean `four`"),
         ("model: [sums, four]", ", model: sums", "@grid has a `model` as well"),

@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.run_file import read_run_file, sealed_as
     from assay.runs.later.rescore import rescore
     from assay.runs.plan import check_settings, warnings_of
+    from assay.runs.project_plan import use_project_prices
     from assay.tasks.load import load_tasks
     from assay.user.seal import is_sealed
 
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     of_judges = {name: value for name, value in given.items() if name in (*OF_JUDGES, "prices")}
     check_settings(RunConfig(score_workers=workers, **of_judges), flag_of_run)
     parameters = task_parameters(options)
+    use_project_prices()
     run = Path(run_named(options.run))
     earlier = read_run_file(run)
     kept = earlier.config.task_config

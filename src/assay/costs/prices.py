@@ -163,8 +163,19 @@ def keep_prices(run: Path, named: str | None) -> None:
         write_whole(run / KEPT, _content(used))
 
 
+def keep_prices_of(run: Path, earlier: Path) -> None:
+    """Leave the prices of an earlier run in one that scores its answers again, after those of the project."""
+    kept, own = earlier / KEPT, _of_project.get()
+    if own is None:
+        if kept.exists():
+            write_whole(run / KEPT, _content(kept))
+        return
+    joined = _joined(own[1], str(kept), read_price_file(kept)) if kept.exists() else own[1]
+    write_whole(run / KEPT, msgspec.json.encode(joined))
+
+
 def _joined(used: PriceFile | None, source: str, own: PriceFile) -> PriceFile:
-    """A price file with the prices of the project that it lacks; money of two currencies is not mixed."""
+    """A price file with the prices of another that it lacks; money of two currencies is not mixed."""
     if used is None:
         return own
     if used.currency != own.currency:
@@ -207,7 +218,7 @@ def _decoded(data: bytes, name: str) -> PriceFile:
 
 def _dates_as_text(value: Any) -> Any:
     # YAML reads 2026-11-01 as a day; people write it without quotes
-    if isinstance(value, dict) and "date" in value:
+    if isinstance(value, dict) and value.get("date") is not None:
         return {**value, "date": str(value["date"])}
     return value
 

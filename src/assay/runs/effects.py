@@ -76,12 +76,19 @@ async def refuse_without_effect(run: PlannedParts) -> list[str]:
         if why is not None and name in run.config.usual:
             notes.append(f"`{name}` of the project's defaults has no effect here: {why}")
         elif why is not None:
-            raise UsageError(f"{run.flags.get(name) or flag_of(RunConfig, name)} has no effect here: {why}")
+            raise UsageError(f"{_called(run, name)} has no effect here: {why}")
 
     for name in dict.fromkeys(name for own in run.config.of_tasks.values() for name in own.generation):
         if run.asking and (why := why_not_applied(run.model, name)) is not None:
             notes.append(f"`{name}` of the project's folders has no effect here: {why}")
     return notes
+
+
+def _called(run: PlannedParts, name: str) -> str:
+    """A setting as whoever gave it wrote it."""
+    if (axis := f"settings.{name}") in run.config.cell:
+        return f"`{axis}` of the suite's matrix"
+    return run.flags.get(name) or flag_of(RunConfig, name)
 
 
 def _applies_to() -> dict[str, AppliesTo]:

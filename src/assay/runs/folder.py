@@ -17,8 +17,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.journal import lock_journal, read_records
-from assay.core.regular_file import read_regular
-from assay.costs.prices import KEPT, keep_prices
+from assay.costs.prices import keep_prices, keep_prices_of
 from assay.models.layers.thinking import without_thinking
 from assay.results.board.sandboxes import FOLDER as SANDBOXES
 from assay.run_file import RunFile, SealedFile, read_run_file, sealed_as, write_whole
@@ -161,8 +160,7 @@ def prepare_rescored(folder: Path, run_file: RunFile, run: Path, earlier: RunFil
     _write(folder, run_file)
     if is_sealed(run, sealed_as(earlier)):
         seal_folder(folder, sealed_as(run_file))
-    if (run / KEPT).exists():
-        write_whole(folder / KEPT, read_regular(run / KEPT))
+    keep_prices_of(folder, run)
 
 
 def record_sandbox(folder: Path, run_file: RunFile) -> None:

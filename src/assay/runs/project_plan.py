@@ -292,15 +292,23 @@ def _weight_of(suite: Suite, name: str, otherwise: float) -> float:
     return found[-1] if found else otherwise
 
 
-def project_plan(sources: Sequence[str], *, gates: bool = True) -> ProjectPlan:
-    """What the project in force adds to a run of these names."""
+def use_project_prices() -> None:
+    """Let the prices of the project in force count from here on."""
     project = current_project()
     if project is None:
         use_prices_of_project("", None)
-        return ProjectPlan()
+        return
     from assay.formats.project.aliases import prices_of
 
     use_prices_of_project(str(project.path), prices_of(project))
+
+
+def project_plan(sources: Sequence[str], *, gates: bool = True) -> ProjectPlan:
+    """What the project in force adds to a run of these names."""
+    use_project_prices()
+    project = current_project()
+    if project is None:
+        return ProjectPlan()
     suites = [source[1:] for source in sources if source.startswith("@")]
     suite = suites[0] if len(suites) == len(sources) == 1 else None
     _refuse_lost_settings(project, suite, suites)

@@ -146,6 +146,20 @@ def test_what_cannot_be_merged_is_refused_with_both_places(
     assert says in str(error.value)
 
 
+def test_items_that_cannot_be_told_apart_are_all_that_is_said_of_a_list(project: Path) -> None:
+    (project / "task.yaml").write_text(TASK + "definition:\n  scorers: [{type: contains, value: x}]\n")
+    with pytest.raises(UsageError) as error:
+        check_yaml_file(Path("task.yaml"))
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_parent_in_a_folder_above_is_named_without_a_detour(project: Path) -> None:
+    (project / "inner").mkdir()
+    (project / "inner/task.yaml").write_text(TASK.replace("_base", "../_base"))
+    document = read_yaml(Path("inner/task.yaml"))
+    assert document.mark(("definition", "solver")).file == "_base.yaml"
+
+
 def test_every_field_that_cannot_be_merged_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         extended(tmp_path, "a: {x: 1}\nb: [1]", "a: {y: null}\nb: 1")

@@ -362,6 +362,17 @@ def test_a_budget_of_judges_stops_between_verdicts_and_more_of_it_goes_on(on_ser
     assert on_server.asked(before) == {f"STRICTER write: {word} {at}": 1 for at, word in enumerate("abc")}
 
 
+def test_the_prices_of_the_project_hold_for_judges_that_are_asked_again(on_server: JudgedOnServer) -> None:
+    entry = f"  referee: {{model: 'openai:new@{on_server.server.base_url}', price: {{input: 1000000, output: 0}}}}\n"
+    (on_server.folder / "assay.yaml").write_text(f"version: 1\nmodels:\n{entry}")
+    done = on_server.rescore("--model-for", "judge=referee", "--budget-cost", "1000000")
+    assert done.returncode == 0, done.stderr
+    assert "cost: assay.yaml, without a date" in done.stderr
+    assert board(on_server.folder / "new")["judge_cost"]["amount"] > 0
+    done = assay("leaderboard", "new", cwd=on_server.folder)
+    assert "cost: new/prices.yaml, without a date" in done.stdout
+
+
 def test_a_killed_rejudging_asks_for_no_verdict_twice(on_server: JudgedOnServer) -> None:
     on_server.change("STRICT", "STRICTER")
     before = on_server.server.seen()

@@ -152,7 +152,7 @@ class _Merging:
             self._problem(own, where, f"lists merge by `key`, and the item at {bare.place} has none: give it one")
             return self._kept(own, where)
         by_key = self._by_key(keys, owns, where)
-        return None if by_key is None else self._items(parent, own, by_key, where)
+        return self._kept(own, where) if by_key is None else self._items(parent, own, by_key, where)
 
     def _by_key(self, keys: list[str], owns: list[_Side], where: FieldPath) -> dict[str, _Side] | None:
         """The task's own items; None where they cannot be told apart."""

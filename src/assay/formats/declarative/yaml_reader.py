@@ -8,6 +8,7 @@ size, its depth and what its aliases expand to are bounded, and it reads nothing
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -499,7 +500,8 @@ class _File:
             raise _error(mark, where, f"{what}: there is no file {target}")
         if not is_file:
             raise _error(mark, where, f"{what} of `{named}`: not a regular file")
-        return target
+        plain = Path(os.path.normpath(target))
+        return plain if plain.resolve() == resolved else target  # with a link on the way `..` leads elsewhere
 
     def _variable(self, text: str, where: FieldPath, mark: Position) -> str:
         """`$NAME` or `${NAME}` as a whole value: what the environment says."""

@@ -26,7 +26,6 @@ from assay.overriding import override
 from assay.solvers.conversation_options import GenerationSettings
 
 _OF_A_TASK = ("solver", "scorers", "dataset", "definition", "actions", "metric")
-_SET = ", ".join(TaskDefaults.__struct_fields__)
 
 
 class _Weight(Number):
@@ -60,11 +59,13 @@ class _Version(Number):
 
 
 def _defaults(called: str) -> ObjectOf:
+    of_folders = called == "folders"
+    own = ", ".join(name for name in TaskDefaults.__struct_fields__ if not (of_folders and name == "timeout"))
     refused: Mapping[str, Field] = {
-        word: Field(Refused(f"a {word.removesuffix('s')} belongs into a task or its parent; {called} set {_SET}"), None)
+        word: Field(Refused(f"a {word.removesuffix('s')} belongs into a task or its parent; {called} set {own}"), None)
         for word in _OF_A_TASK
     }
-    if called == "folders":
+    if of_folders:
         refused = {**refused, "timeout": Field(Refused("is for all tasks of a run: write it in `defaults`"), None)}
     made = object_of(TaskDefaults, called, shapes={"weight": _WEIGHT, "settings": _SETTINGS})
     return replace(made, fields={**made.fields, **refused}, rule=_without_refused)
