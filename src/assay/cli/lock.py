@@ -30,7 +30,15 @@ Exit code 0 if the lock is up to date or was written, 2 if --check finds a diffe
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.formats.project.dataset_lock import chosen, datasets_now, differences, lock_path, read_lock, write_lock
+    from assay.formats.project.dataset_lock import (
+        datasets_now,
+        differences,
+        lock_path,
+        moved,
+        read_lock,
+        with_added,
+        write_lock,
+    )
     from assay.reading import env_file
     from assay.tasks.load import load_tasks
 
@@ -47,19 +55,20 @@ def run(options: argparse.Namespace) -> int:
         for each in found:
             print(each.sentence, file=sys.stderr)
         unused = sorted({*locked} - {*now})
-        print(f"{path}: {len(now) - len(found):,} of {count_of(len(now), 'dataset')} as locked", file=sys.stderr)
+        total = sum(map(len, now.values()))
+        print(f"{path}: {total - len(found):,} of {count_of(total, 'dataset')} as locked", file=sys.stderr)
         if unused:
             print(f"no task names {', '.join(f'`{name}`' for name in unused)}", file=sys.stderr)
         return BAD_INPUT if found else DONE
-    moved = chosen(options.names, now)
-    refused = [each.sentence for each in found if not each.missing and each.name not in moved]
-    if refused and not moved:
+    named = moved(locked, now, options.names)
+    refused = [each.sentence for each in found if not each.missing and each.name not in named]
+    if refused and not named:
         raise UsageError("\n".join(refused))
-    added = [each.name for each in found if each.missing]
-    write_lock(path, {**locked, **{name: now[name] for name in (*added, *moved)}})
-    words = [f"added {', '.join(added)}"] if added else []
-    words += [f"moved {', '.join(moved)}"] if moved else []
-    print(
-        f"{path}: {'; '.join(words) or 'up to date'} ({count_of(len({*locked, *added}), 'dataset')})", file=sys.stderr
-    )
+    added = dict.fromkeys(each.name for each in found if each.missing)
+    others = [name for name, blocks in named.items() if blocks != locked.get(name) and name not in added]
+    written = {**with_added(locked, {name: now[name] for name in added}), **named}
+    write_lock(path, written)
+    words = [f"{verb} {', '.join(names)}" for verb, names in (("added", added), ("moved", others)) if names]
+    number = count_of(sum(map(len, written.values())), "dataset")
+    print(f"{path}: {'; '.join(words) or 'up to date'} ({number})", file=sys.stderr)
     return DONE

@@ -47,8 +47,8 @@ def run(*flags: str) -> int:
 def test_the_lock_has_a_sorted_block_for_each_dataset(project: Path) -> None:
     locked = read_lock(Path("assay.lock"))
     assert [*locked] == ["one", "two"]
-    assert (locked["one"].source, locked["one"].rows) == ("table data/one.jsonl", 2)
-    assert [*locked["one"].files] == ["data/one.jsonl"]
+    assert [(each.source, each.rows) for each in locked["one"]] == [("table data/one.jsonl", 2)]
+    assert [*locked["one"][0].files] == ["data/one.jsonl"]
     text = Path("assay.lock").read_text()
     assert text.index("\n  one:") < text.index("\n  two:")
     assert main(["lock"]) == 0
@@ -64,7 +64,7 @@ def test_rows_that_moved_are_refused_until_the_lock_moves(project: Path, capsys:
     assert capsys.readouterr().err.count("`one`: 2 rows in assay.lock, 3 now: `assay lock one`") == 3
     assert Path("assay.lock").read_text() == before
     assert main(["lock", "one"]) == run() == main(["lock", "--check"]) == 0
-    assert read_lock(Path("assay.lock"))["one"].rows == 3
+    assert read_lock(Path("assay.lock"))["one"][0].rows == 3
 
 
 def test_as_many_rows_with_another_content_are_refused_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,6 +80,27 @@ def test_another_source_under_the_same_name_is_refused(project: Path, capsys: py
     assert "`one`: it is read from `table data/one.jsonl` in assay.lock, from `table data/other.jsonl` now" in (
         capsys.readouterr().err
     )
+
+
+def test_datasets_of_one_key_in_two_folders_are_locked_each(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("tasks/a", "tasks/b"):
+        Path(folder, "datasets").mkdir(parents=True)
+        Path(folder, "t.yaml").write_text(TASK.format(name="rows"))
+        Path(folder, "datasets/rows.jsonl").write_text(ROWS)
+    assert main(["lock"]) == 0
+    assert [each.source for each in read_lock(Path("assay.lock"))["rows"]] == [
+        "table tasks/a/datasets/rows.jsonl",
+        "table tasks/b/datasets/rows.jsonl",
+    ]
+    assert main(["run", "tasks/b", "--model", "echo", "--quiet", "--locked"]) == 0
+    Path("tasks/b/datasets/rows.jsonl").write_text(ROWS * 2)
+    capsys.readouterr()
+    assert main(["lock", "--check"]) == 2
+    assert "`rows`: 2 rows in assay.lock, 4 now: `assay lock rows`" in capsys.readouterr().err
+    assert main(["run", "tasks/a", "--model", "echo", "--quiet", "--locked"]) == 0
+    assert main(["run", "tasks/b", "--model", "echo", "--quiet"]) == 2
+    assert main(["lock", "rows", "one"]) == run() == 0
+    assert "moved rows (4 datasets)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("flags", "ci"), [(["--locked"], ""), ([], "true")])
@@ -111,9 +132,11 @@ def test_a_dataset_of_a_server_is_read_at_the_locked_version(project: Path) -> N
     write_lock(
         Path("assay.lock"),
         {
-            "far": LockedDataset(
-                source="remote https://data.example/far.jsonl", pin=pin, rows=1, sha256="1", date="2026-01-01"
-            )
+            "far": [
+                LockedDataset(
+                    source="remote https://data.example/far.jsonl", pin=pin, rows=1, sha256="1", date="2026-01-01"
+                )
+            ]
         },
     )
     assert locked_pin("far", "remote", options) == pin

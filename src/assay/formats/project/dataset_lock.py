@@ -49,9 +49,13 @@ class LockedDataset(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     date: str
 
 
+Locked = dict[str, list[LockedDataset]]
+"""The versions of datasets by their keys: folders may have a dataset of one key each, which differ in their sources."""
+
+
 class _LockFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     version: Literal[1] = 1
-    datasets: dict[str, LockedDataset] = {}
+    datasets: Locked = {}
 
 
 class Difference(NamedTuple):
@@ -69,8 +73,8 @@ def lock_path() -> Path | None:
     return None if project is None else project.with_name(FILE_NAME)
 
 
-def read_lock(path: Path) -> dict[str, LockedDataset]:
-    """The locked datasets by name; none where there is no such file."""
+def read_lock(path: Path) -> Locked:
+    """The locked datasets; none where there is no such file."""
     if not path.exists():
         return {}
     try:
@@ -79,19 +83,44 @@ def read_lock(path: Path) -> dict[str, LockedDataset]:
         raise UsageError(f"{path}: cannot be read ({error}). Write it again with `assay lock`") from error
 
 
-def write_lock(path: Path, datasets: Mapping[str, LockedDataset]) -> None:
-    blocks = msgspec.yaml.encode(_LockFile(datasets=dict(sorted(datasets.items()))), order="deterministic")
+def write_lock(path: Path, datasets: Mapping[str, Sequence[LockedDataset]]) -> None:
+    by_source = {name: sorted(each, key=lambda block: block.source) for name, each in datasets.items()}
+    blocks = msgspec.yaml.encode(_LockFile(datasets=dict(sorted(by_source.items()))), order="deterministic")
     write_text(path, _HEAD + blocks.decode())
 
 
-def datasets_now(definitions: Sequence[TaskDefinition], root: Path) -> dict[str, LockedDataset]:
+def datasets_now(definitions: Sequence[TaskDefinition], root: Path) -> Locked:
     """What the named datasets of these tasks are now."""
-    return {name: _version(use, options, spec, root) for name, use, options, spec in _named(definitions)}
+    now: Locked = {}
+    for name, use, options, spec in _named(definitions, root):
+        now.setdefault(name, []).append(_version(use, options, spec, root))
+    return now
 
 
-def differences(locked: Mapping[str, LockedDataset], now: Mapping[str, LockedDataset], path: Path) -> list[Difference]:
+def differences(locked: Locked, now: Locked, path: Path) -> list[Difference]:
     """Every dataset that moved, or that the lock lacks."""
-    return [each for name in sorted(now) if (each := _difference(name, locked.get(name), now[name], path)) is not None]
+    found = (
+        _difference(name, locked.get(name, []), block, now[name], path) for name in sorted(now) for block in now[name]
+    )
+    return [each for each in found if each is not None]
+
+
+def with_added(locked: Locked, now: Locked) -> Locked:
+    """The lock with the datasets that it lacks."""
+    known = {name: {block.source for block in blocks} for name, blocks in locked.items()}
+    added = {
+        name: [*locked.get(name, []), *(block for block in blocks if block.source not in known.get(name, ()))]
+        for name, blocks in now.items()
+    }
+    return {**locked, **added}
+
+
+def moved(locked: Locked, now: Locked, names: Sequence[str]) -> Locked:
+    """The datasets of these names as they are now; what is as it was keeps its date."""
+    for name in names:
+        if name not in now:
+            raise UsageError(f"no task of the project names a dataset `{name}`. {hint(name, now, 'Named')}")
+    return {name: [_same(locked.get(name, []), block) or block for block in now[name]] for name in names}
 
 
 def check_lock(definitions: Sequence[TaskDefinition], *, asked: bool = False) -> list[str]:
@@ -115,8 +144,8 @@ def check_lock(definitions: Sequence[TaskDefinition], *, asked: bool = False) ->
         raise UsageError("\n".join(refused))
     missing = [each.name for each in found]
     if missing and adds:
-        write_lock(path, {**locked, **{name: now[name] for name in missing}})
-        return [f"{path}: added {', '.join(f'`{name}`' for name in missing)}"]
+        write_lock(path, with_added(locked, now))
+        return [f"{path}: added {', '.join(f'`{name}`' for name in dict.fromkeys(missing))}"]
     return [each.sentence for each in found]
 
 
@@ -125,26 +154,28 @@ def locked_pin(name: str, use: str, options: Mapping[str, Any]) -> dict[str, Any
     path = lock_path()
     if path is None or not path.exists():
         return {}
-    known = read_lock(path).get(name)
-    return known.pin if known is not None and known.source == _source(use, options, path.parent) else {}
+    source = _source(use, options, path.parent)
+    return next((block.pin for block in read_lock(path).get(name, []) if block.source == source), {})
 
 
 def _named(
-    definitions: Sequence[TaskDefinition],
+    definitions: Sequence[TaskDefinition], root: Path
 ) -> Iterator[tuple[str, str, Mapping[str, Any], DatasetSpec | None]]:
     """Each dataset that a task names by a key, once, with its measure where the task has taken it whole."""
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for definition in definitions:
         if not definition.provenance.over_rows:
             continue
         spec = definition.dataset
         for use, options in sources_of(spec.use, spec.options) if awaited(spec) is None else ():
             name = options.get("name")
-            if use in ("inline", "joined", "task_result") or not isinstance(name, str) or name in seen:
+            if use in ("inline", "joined", "task_result") or not isinstance(name, str):
+                continue
+            if (known := (name, _source(use, options, root))) in seen:
                 continue
             if is_elsewhere(DatasetSpec(use=use, options=dict(options))) and not catalog.is_ours("dataset", use):
                 continue  # code of the author's says what its rows are
-            seen.add(name)
+            seen.add(known)
             is_whole = options is spec.options and not any(options.get(choice) for choice in _CHOICES[:2])
             yield name, use, options, spec if is_whole and spec.sha256 else None
 
@@ -199,7 +230,17 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _difference(name: str, locked: LockedDataset | None, now: LockedDataset, path: Path) -> Difference | None:
+def _same(blocks: Sequence[LockedDataset], now: LockedDataset) -> LockedDataset | None:
+    """The block that says what the dataset is now."""
+    return next((each for each in blocks if msgspec.structs.replace(each, date=now.date) == now), None)
+
+
+def _difference(
+    name: str, blocks: Sequence[LockedDataset], now: LockedDataset, all_now: Sequence[LockedDataset], path: Path
+) -> Difference | None:
+    used = {each.source for each in all_now}
+    locked = next((each for each in blocks if each.source == now.source), None)
+    locked = locked or next((each for each in blocks if each.source not in used), None)
     if locked is None:
         return Difference(name, f"`{name}` is not in {path}: add it with `assay lock`", missing=True)
     if (locked.source, locked.rows, locked.sha256) == (now.source, now.rows, now.sha256):
@@ -212,11 +253,3 @@ def _difference(name: str, locked: LockedDataset | None, now: LockedDataset, pat
         what = f"{now.rows:,} rows, with other content than in {path} ({locked.sha256[:8]} → {now.sha256[:8]})"
     pins = ", or pin its revision" if now.pin else ""
     return Difference(name, f"`{name}`: {what}: `assay lock {name}`{pins}")
-
-
-def chosen(names: Sequence[str], now: Mapping[str, LockedDataset]) -> list[str]:
-    """The datasets with these names; `UsageError` for one that no task names."""
-    for name in names:
-        if name not in now:
-            raise UsageError(f"no task of the project names a dataset `{name}`. {hint(name, now, 'Named')}")
-    return [*names]
