@@ -4,6 +4,7 @@
 """
 
 import json
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,12 +32,10 @@ def _answer(prompt, knows):
     return str(wanted) if sha256(question.encode()).digest()[0] % 100 < knows else "unsure"
 
 
-_known = {}
-
-
-def _answers():
-    if not _known:
-        for path in Path(__file__).parent.glob("tasks/*/datasets/*.jsonl"):
-            rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-            _known.update((row["question"], row["answer"]) for row in rows)
-    return _known
+@cache
+def _answers():  # several threads ask at once: what is shared is made whole
+    answers = {}
+    for path in Path(__file__).parent.glob("tasks/*/datasets/*.jsonl"):
+        rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        answers.update((row["question"], row["answer"]) for row in rows)
+    return answers

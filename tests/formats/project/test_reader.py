@@ -95,7 +95,7 @@ def test_only_the_version_is_needed(tmp_path: Path) -> None:
         ("version: 1\nmodels: {a: {model: x, price: {input: -1, output: 1}}}", "must be at least 0, got -1"),
         (
             "version: 1\nfolders: {'x/**': {solver: {type: a}}}",
-            "a solver belongs into a task or its parent; folders set tags, owner, config, settings, repeat, limit, judge",
+            "into a task or its parent; folders set tags, owner, config, settings, repeat, limit, judge, weight",
         ),
         ("version: 1\ndefaults: {weight: 0}", "weights are above 0, got 0; leave tasks out with `select`"),
         ("version: 1\nsuites: {a: {select: [x], weights: {x: -1}}}", "weights are above 0"),
