@@ -181,7 +181,7 @@ def test_every_command_that_prints_a_table_fits_the_terminal(
         [*run, "--run-dir", "b", "--repeat", "2"],
         ["show", "a"],
         ["report", "a"],
-        ["leaderboard", "a", "b", "--allow-unequal"],
+        ["leaderboard", "a", "b"],
         ["diff", "a", "b", "--allow-unequal"],
         ["verify", "a", name],
         ["check", name],

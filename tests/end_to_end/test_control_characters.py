@@ -94,9 +94,9 @@ COMMANDS = {
     "show a broken run": ["show", "broken"],
     "show a sample": ["show", "run", "--sample", "s1"],
     "show no such sample": ["show", "run", "--sample", HOSTILE],
-    "leaderboard": ["leaderboard", "run", "broken", f"{HOSTILE}-made", "--allow-unequal"],
-    "leaderboard --csv": ["leaderboard", "run", "broken", "--csv", "--allow-unequal"],
-    "leaderboard --json": ["leaderboard", "run", "broken", "--json", "--allow-unequal"],
+    "leaderboard": ["leaderboard", "run", "broken", f"{HOSTILE}-made"],
+    "leaderboard --csv": ["leaderboard", "run", "broken", "--csv"],
+    "leaderboard --json": ["leaderboard", "run", "broken", "--json"],
     "leaderboard, no such run": ["leaderboard", HOSTILE],
     "diff": ["diff", "run", f"{HOSTILE}-made", "--allow-unequal", "--samples", "9", "--html", "diff.html"],
     "history": ["history", "run", "broken", f"{HOSTILE}-made", "--line-per", "all"],
@@ -233,7 +233,7 @@ def test_pages_and_summaries_hold_none_either(project: Path) -> None:
         command(project, "run", "f.jsonl", *flags, GITHUB_STEP_SUMMARY=str(summary))
         command(project, "report", f"page-{model}")
     command(project, "diff", "page-answer", "page-broken", "--allow-unequal", "--html", "pages.html")
-    command(project, "leaderboard", "page-answer", "page-broken", "--allow-unequal", "--html", "board.html")
+    command(project, "leaderboard", "page-answer", "page-broken", "--html", "board.html")
     pages = [summary, junit, project / "pages.html", project / "board.html"]
     pages += [
         project / f"page-{model}" / name for model in ("answer", "broken") for name in ("report.md", "report.html")

@@ -275,7 +275,7 @@ def _of_pair(pair: Mapping[str, Any]) -> dict[str, Verdict]:
 
 def compared_in_report(a: Path, b: Path) -> dict[str, Verdict]:
     """The rows of its table of differences: with a star, or without one."""
-    words = words_of(report_page([a, b], view_of_results([a, b]), allow_unequal=True))
+    words = words_of(report_page([a, b], view_of_results([a, b])))
     found = {}
     for name in diff_json(a, b):
         match = re.search(rf" {re.escape(name)} [\d.]+ [\d.]+ ([-+−][\d.]+)( \*)? ", words)
@@ -288,7 +288,7 @@ def compared_in_report(a: Path, b: Path) -> dict[str, Verdict]:
 
 def ranked(a: Path, b: Path) -> dict[str, Verdict]:
     """Of two models: one is better where it alone has the first rank."""
-    made = json.loads(said("leaderboard", a, b, "--json", "--allow-unequal"))
+    made = json.loads(said("leaderboard", a, b, "--json"))
     ranks = {Path(row["source"]).name: (row["rank_low"], row["rank_high"]) for row in made["models"]}
     [pair] = made["pairs"]
     word = {((1, 1), (2, 2)): "worse", ((2, 2), (1, 1)): "better", ((1, 2), (1, 2)): "no"}[ranks[a.name], ranks[b.name]]

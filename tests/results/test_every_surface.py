@@ -18,7 +18,7 @@ from tests.results.every_kind import KINDS, LEVEL, REPEATED, write_run
 from tests.results.runs import build_standings
 
 from assay.cli.main import main
-from assay.core.errors import FailureError, UsageError
+from assay.core.errors import FailureError
 from assay.core.journal import counting_lines
 from assay.core.types import Record
 from assay.optimize.evaluations import ScoreOrFailure
@@ -398,21 +398,16 @@ def words_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
-def test_a_report_refuses_what_leaderboard_and_diff_refuse(tmp_path: Path) -> None:
+def test_a_report_and_a_leaderboard_are_over_the_shared_samples_that_diff_asks_for(tmp_path: Path) -> None:
     ours = write_run(tmp_path / "ours", "ours", 0.5, ("right/wrong",))
     theirs = write_run(tmp_path / "theirs", "theirs", 0.5, ("right/wrong",), targets=lambda n: str(n + (n < 6)))
     before = (ours / "leaderboard.json").read_bytes()
-    for command in ("leaderboard", "diff", "report"):
-        output = ["--output", str(tmp_path / "made.html")] if command == "report" else []
-        assert main([command, str(ours), str(theirs), *output]) == 2
-    assert not (tmp_path / "made.html").exists()
+    assert main(["diff", str(ours), str(theirs)]) == 2
     assert (ours / "leaderboard.json").read_bytes() == before
-    with pytest.raises(UsageError, match="not scored on the same samples"):
-        report_page([ours, theirs], View())
-    shared = words_of(report_page([ours, theirs], View(), allow_unequal=True))
+    shared = words_of(report_page([ours, theirs], View()))
     assert "18 of 24" in shared
     made = diff(ours, theirs, View(), allow_unequal=True)
-    ranked = build_standings([ours, theirs], View(), allow_unequal=True)
+    ranked = build_standings([ours, theirs], View())
     cells = {row.label: row.tasks["right/wrong"] for row in ranked.models}
     for label, score in (("ours", made.tasks[0].score_a), ("theirs", made.tasks[0].score_b)):
         assert same(cells[label].score, score)

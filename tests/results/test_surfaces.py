@@ -145,7 +145,7 @@ def test_a_score_lies_inside_its_interval_and_its_bounds(
     runs = written(pair_of(np.random.default_rng([1, seed])))
     for name, shown in board_file(runs[1]).items():
         assert_inside(name, shown)
-    made = json.loads(said("leaderboard", *runs, "--json", "--allow-unequal"))
+    made = json.loads(said("leaderboard", *runs, "--json"))
     for row in made["models"]:
         cells = {**row["tasks"], OVERALL: {**row, "score": row["overall"]}}
         for name, cell in cells.items():
@@ -313,7 +313,7 @@ def test_leaving_attempts_out_never_makes_a_rank_surer_to_be_good(seed: int, los
             write_scored(tmp_path / name / run, {"x": Scores(values)})
             for run, values in (("a", runs["a"]), ("b", second), ("c", runs["c"]))
         ]
-        made = json.loads(said("leaderboard", *folders, "--json", "--allow-unequal"))
+        made = json.loads(said("leaderboard", *folders, "--json"))
         worst[name] = {Path(row["source"]).name: row["rank_high"] for row in made["models"]}["b"]
     assert worst["part"] >= worst["whole"]
 

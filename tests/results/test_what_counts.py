@@ -255,10 +255,9 @@ def test_a_task_whose_samples_have_no_number_is_compared_over_shared_samples_or_
     run_task(path)
     Path("run").rename("whole")
     run_task(path, limit=4)
-    for compares in (lambda **how: diff("whole", "run", **how), lambda **how: build_standings(["whole", "run"], **how)):
-        with pytest.raises(UsageError, match=r"t: .*(4 in both|4 attempts were scored for every model)"):
-            compares()
-    found = build_standings(["whole", "run"], allow_unequal=True)
+    with pytest.raises(UsageError, match=r"t: .*4 in both"):
+        diff("whole", "run")
+    found = build_standings(["whole", "run"])
     assert [(row.tasks["t"].score, row.compared) for row in found.models] == [(pytest.approx(2 / 3), 4)] * 2
     assert "its samples have no number of their own" in found.ranking
     [task] = diff("whole", "run", allow_unequal=True).tasks

@@ -56,9 +56,7 @@ def test_scores_of_runs_with_unequal_attempts_are_those_over_the_attempts_that_c
     [heatmap] = [chart for chart in charts if chart["name"] == "heatmap"]
     sides = [read_side(tmp_path / name, View()) for name in ("large", "small")]
     scores = {
-        (row.label, task): cell.score
-        for row in standings_of(sides, View(), allow_unequal=True).models
-        for task, cell in row.tasks.items()
+        (row.label, task): cell.score for row in standings_of(sides, View()).models for task, cell in row.tasks.items()
     }
     assert {(row[0], row[1]): float(row[2]) for row in heatmap["rows"]} == pytest.approx(scores, abs=1e-3)
 

@@ -110,7 +110,7 @@ def test_a_search_without_a_summary_shows_how_far_it_is(browser: str, folder: Pa
         visit(browser, viewer.link, steps)
 
 
-@pytest.mark.parametrize("command", [["leaderboard", "--allow-unequal"], ["report", "--allow-unequal", "--output"]])
+@pytest.mark.parametrize("command", [["leaderboard"], ["report", "--output"]])
 def test_commands_over_a_folder_of_runs_skip_it(
     folder: Path, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

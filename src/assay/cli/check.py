@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.cli.flags import option, repeated, switch
-from assay.cli.output import add_form_arguments, print_json, show
+from assay.cli.output import add_form_arguments, is_one_screen, print_json, show, show_summary
 from assay.cli.project import named_or_whole_project
 from assay.cli.run_flags import add_task_parameters, task_parameters
 from assay.cli.setting_flags import add_settings, flag_of_run
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch(parser, "--prove", "what became of everything that a YAML task declares: metrics, models, parameters, files")
     switch(parser, "--all", "every finding and the whole request, nothing cut short")
     option(parser, "--timeout SECONDS", "time limit for one call of a snippet (60)", float)
-    add_form_arguments(parser, json="as JSON")
+    add_form_arguments(parser, json="as JSON", is_summary=True)
     add_task_parameters(parser)
     add_settings(parser, TaskSettings, "allow_outside")
     add_settings(parser, RunSettings, "trust")
@@ -73,6 +73,10 @@ def run(options: argparse.Namespace) -> int:
     checks = [_with_margins(check, gates) for check in asyncio.run(_check_all(options))]
     if options.json:
         print_json(checks)
+    elif len(checks) > 1 and not (options.all or options.prove) and is_one_screen(options):
+        from assay.pages.documents.check_screen import check_screen
+
+        show_summary(check_screen(checks), options)
     else:
         _show(checks, options)
     findings = [finding for check in checks for finding in check.findings]

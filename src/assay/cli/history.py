@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.flags import choice, option
-from assay.cli.output import add_form_arguments, show_result
+from assay.cli.output import add_form_arguments, is_one_screen, show_result, show_summary
 from assay.cli.project import project_root
 from assay.cli.run_flags import add_project
 from assay.cli.view_flags import add_view_arguments, view_of_runs
@@ -56,13 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "one history per model (default), per prompt, commit or --tag of the runs, or for all runs",
     )
     choice(parser, "--order", ("time", "commit"), "by time (default) or by commit")
-    add_form_arguments(parser, json="as JSON")
+    add_form_arguments(parser, json="as JSON", is_summary=True)
     option(parser, "--html FILE", "write a page with charts that opens from disk")
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.pages.documents.history import history_document
+    from assay.pages.documents.history import history_document, history_screen
     from assay.results.diff.paired_columns import read_side
     from assay.results.history.timeline import HistorySource, histories
     from assay.viewer.run_folders import find_runs
@@ -96,7 +96,10 @@ def run(options: argparse.Namespace) -> int:
 
         write_whole(Path(options.html), history_page(series).encode())
         print(f"wrote {options.html}", file=sys.stderr)
-    show_result(series, [block for item in series for block in history_document(item)], options)
+    if is_one_screen(options) and not options.json:
+        show_summary([block for item in series for block in history_screen(item)], options)
+    else:
+        show_result(series, [block for item in series for block in history_document(item)], options)
     return DONE
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from assay.cli import streams
-from assay.cli.flags import switch
+from assay.cli.flags import note_need, switch
 
 if TYPE_CHECKING:
     from assay.pages.document import Block, Document, Line, Style
@@ -24,8 +24,10 @@ NEEDED = "─━…–•"
 UNLIMITED = 100_000
 
 
-def add_form_arguments(parser: argparse._ActionsContainer, *, json: str | None = None) -> None:
-    """The forms in which a result can be printed; `json` says what that form holds."""
+def add_form_arguments(
+    parser: argparse._ActionsContainer, *, json: str | None = None, is_summary: bool = False
+) -> None:
+    """The forms in which a result can be printed; `json` says what that form holds, and a summary is one screen."""
     if json is not None:
         switch(parser, "--json", json)
     switch(parser, "--markdown", "tables as Markdown, on a terminal too (the default when piped)")
@@ -34,6 +36,13 @@ def add_form_arguments(parser: argparse._ActionsContainer, *, json: str | None =
         "--plain",
         "tables as on a terminal, but without colour or a live display (NO_COLOR=1 turns off colour only)",
     )
+    if is_summary:
+        add_verbose(parser)
+
+
+def add_verbose(parser: argparse._ActionsContainer) -> None:
+    verbose = "everything, where a terminal gets one screen of it (the default when piped)"
+    note_need(parser.add_argument("-v", "--verbose", action="store_true", help=verbose), None)
 
 
 def show(document: Document | Block, options: argparse.Namespace) -> None:
@@ -46,6 +55,20 @@ def show(document: Document | Block, options: argparse.Namespace) -> None:
     from assay.pages.terminal import terminal_lines
 
     lines = terminal_lines(document, width_of_stream(sys.stdout))
+    streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))
+
+
+def is_one_screen(options: argparse.Namespace) -> bool:
+    """Whether a summary is kept to one screen: on a terminal, unless everything was asked for."""
+    return not options.verbose and is_laid_out(options) and can_lay_out(sys.stdout) and can_lay_out(sys.stderr)
+
+
+def show_summary(document: Document, options: argparse.Namespace, *, below: int = 0) -> None:
+    """The document on one screen, less what was said before it and the number of lines that follow."""
+    from assay.pages.one_screen import LINES, one_screen
+
+    room = LINES - streams.lines_said() - below
+    lines = one_screen(document, width_of_stream(sys.stdout), max(room, LINES // 2))
     streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))
 
 

@@ -15,8 +15,8 @@ from assay.runs.exit_status import DONE
 
 EPILOG = """\
 The HTML file needs no network, and its charts can be saved as SVG and PNG. For two results it also shows what changed
-between them. Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and
-`diff` refuse them; with --allow-unequal every score is over the samples that all of them were scored on.
+between them. Of results that were not scored on the same samples with the same targets every score is over the samples
+that all of them were scored on, and the page says so.
 
 examples:
   assay report runs/my-run                           writes runs/my-run/report.html, report.md and leaderboard.json
@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or Inspect logs")
     option(parser, "--output FILE", "the HTML file (default: report.html in the run, or here)")
     option(parser, "--samples N", "answers to show per task (default 5)", int, 5)
-    switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")
     repeated(
         parser, "--section NAME", "add a section of an installed package, or your own `module:function` (repeatable)"
     )
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     view = view_of_run(options, sources[0]) if alone else view_of_runs(options, sources)
     # refused before anything is written
     more = [own_section(name, sources) for name in options.section]
-    page = report_page(sources, view, samples=options.samples, allow_unequal=options.allow_unequal, more=more)
+    page = report_page(sources, view, samples=options.samples, more=more)
     written = [rewrite(source, options) for source in sources if source.is_dir()]
     default = sources[0] / "report.html" if alone else Path("report.html")
     if alone and not options.output and not all(written):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from assay.cli.flags import given_flags
 from assay.cli.gate_flags import print_gates, write_for_ci
-from assay.cli.output import can_lay_out, is_laid_out, print_json, print_notes, print_sentence, show, show_result
+from assay.cli.output import (
+    is_one_screen,
+    print_json,
+    print_notes,
+    print_sentence,
+    show,
+)
 from assay.cli.project import project_default, project_root
 from assay.cli.run_flags import (
     add_arguments,
@@ -25,16 +27,19 @@ from assay.cli.run_flags import (
     resources_of,
     reuse_rules,
 )
+from assay.cli.run_told import (
+    of_model,
+    print_grid,
+    print_limits,
+    print_matrix,
+    print_run,
+)
 from assay.core.errors import UsageError
-from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
+from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES
 from assay.text.wording import count_of
 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
-    from assay.results.board.board_types import Leaderboard
-    from assay.results.report_settings import View
-    from assay.results.standings.cells import CellPair
-    from assay.results.standings.standing_rows import Standings
     from assay.run_config import RunConfig
     from assay.runs.evaluate import RunOptions, RunResult
     from assay.runs.plan import PlannedRun
@@ -90,10 +95,14 @@ def run(options: argparse.Namespace) -> int:
 
     shown: list[str] = []
     is_grid = len(planned) > 1 and all(task.provenance.table for run in planned for task in run.definitions)
+    is_compared = len(planned) > 1 and bool(
+        options.model or project.is_matrix or any(task.plan.variant for run in planned for task in run.definitions)
+    )
+    together = is_grid or (is_compared and is_one_screen(options) and not options.json)
 
     def print_result(result: RunResult, label: str) -> None:
-        if is_grid:
-            print_remarks(result, options, label)
+        if together:
+            print_limits(result, options, label)
         else:
             if shown and not options.json:
                 print()
@@ -114,13 +123,12 @@ def run(options: argparse.Namespace) -> int:
             on_result=print_result,
         )
     )
-    variants = any(definition.plan.variant for run in planned for definition in run.definitions)
     if is_grid:
         if left := len(planned) - len(results):
             print_sentence(f"{count_of(left, 'column')} of the grid not begun: rerun the same command", options)
         print_grid(results, options)
-    elif len(results) > 1 and (variants or options.model or project.is_matrix):
-        print_matrix([result.folder for result in results], options)
+    elif len(results) > 1 and is_compared:
+        print_matrix(results, options)
     return EvaluationResult(runs=tuple(results)).exit_status
 
 
@@ -147,65 +155,6 @@ def save_table(definitions: Sequence[TaskDefinition], options: argparse.Namespac
     given = reading["source_options"].get("table", {})
     save_task(options.tasks[0], given, context_of({**reading, "evaluated": options.model or ()}), Path(options.save))
     print_sentence(f"saved: {options.save}", options)
-
-
-def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> None:
-    """The rows of a table against models and prompts, then their ranks and the prompts against each other."""
-    from assay.pages.documents.cell_pairs import cell_pairs_document, differing_pairs_document
-    from assay.pages.documents.grid import grid_document
-    from assay.pages.documents.standings import ranks_document
-    from assay.results.grid import grids_of
-
-    runs = [result.folder for result in results]
-    standings, pairs, view = compared(runs, allow_unequal=True)
-    grids = grids_of(runs)
-    if options.json:
-        print_json({"grids": grids, "standings": standings, "pairs": pairs})
-    else:
-        blocks = [block for grid in grids for block in grid_document(grid, standings)]
-        blocks += ranks_document(standings) if standings is not None else []
-        about_pairs = differing_pairs_document if is_laid_out(options) else cell_pairs_document
-        blocks += about_pairs(pairs, view.level) if pairs else []
-        show(blocks, options)
-    made = sum(row.total - row.remaining for result in results for row in result.leaderboard.tasks)
-    seconds = sum(result.seconds for result in results)
-    common = os.path.commonpath([run.resolve() for run in runs])
-    next_command = f"assay view {shlex.quote(os.path.relpath(common))}"
-    print_sentence(f"{made:,} answers in {seconds:.1f} s   next: {next_command}", options)
-
-
-def compared(runs: Sequence[Path], *, allow_unequal: bool = False) -> tuple[Standings | None, list[CellPair], View]:
-    """The runs on one leaderboard, and the cells of a matrix against each other."""
-    from assay.results.diff.paired_columns import read_side
-    from assay.results.report_settings import view_of_results
-    from assay.results.standings.cells import compare_cells
-    from assay.results.standings.standing_rows import standings_of
-
-    view = view_of_results(runs)
-    pairs = compare_cells(runs, view)
-    try:
-        sides = [read_side(run, view) for run in runs]
-        return standings_of(sides, view, allow_unequal=allow_unequal), pairs, view
-    except UsageError as error:
-        print(f"no common leaderboard: {error}", file=sys.stderr)
-        return None, pairs, view
-
-
-def print_matrix(runs: list[Path], options: argparse.Namespace) -> None:
-    """The cells of a matrix on one leaderboard, and against each other."""
-    from assay.pages.documents.cell_pairs import cell_pairs_document
-    from assay.pages.documents.standings import standings_document
-
-    standings, pairs, view = compared(runs)
-    if options.json:
-        print_json({"standings": standings, "pairs": pairs})
-        return
-    if standings is not None:
-        print()
-        show(standings_document(standings), options)
-    if pairs:
-        print()
-        show(cell_pairs_document(pairs, view.level), options)
 
 
 def definitions_of(
@@ -311,7 +260,7 @@ def print_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> in
             if len(planned) > 1:
                 print(f"{'' if run is planned[0] else chr(10)}{expected.label}:")
             show(estimate_tables(expected), options)
-        print_notes(_of_model(expected.label if len(planned) > 1 else "", expected.notes), options)
+        print_notes(of_model(expected.label if len(planned) > 1 else "", expected.notes), options)
         for task in expected.tasks:
             if task.not_rendered:
                 code = BAD_INPUT
@@ -347,108 +296,3 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
         print("interrupted; rerun the same command to resume", file=sys.stderr)
         return INTERRUPTED
     return WITH_FAILURES if counts.failed or counts.refused else DONE
-
-
-def print_run(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
-    """The table on stdout, notes on stderr; `label` says which of several models they are about."""
-    from assay.pages.document import Heading
-    from assay.pages.documents.more_tables import board_document, board_tables
-
-    board = result.leaderboard
-    # on a terminal the line of the score says what it is of
-    shown = board_tables if says_where(options) else board_document
-    gates = {"gates": result.gates} if result.gates else {}
-    heading = [Heading(2, label)] if label else []
-    show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *shown(board)), options)
-    print_remarks(result, options, label)
-    print_summary(result, options, output)
-
-
-def print_remarks(result: RunResult, options: argparse.Namespace, label: str) -> None:
-    """The notes on a result."""
-    from assay.pages.documents.leaderboard import INCOMPLETE, notes
-
-    board = result.leaderboard
-    early = why_early(result, options)
-    remarks = notes(board, known=result.stopped or "")
-    print_notes(_of_model(label, [note for note in remarks if early is None or note != INCOMPLETE]), options)
-    for sentence in _of_model(label, [item for item in (why_without_score(board), early) if item is not None]):
-        print_sentence(sentence, options, "bad")
-
-
-def _of_model(label: str, sentences: Sequence[str]) -> list[str]:
-    return [f"{label}: {sentence}" if label else sentence for sentence in sentences]
-
-
-def why_early(result: RunResult, options: argparse.Namespace) -> str | None:
-    """Why not everything was run, and what to do about it."""
-    again = "rerun the same command" + (" without --fresh" if options.fresh else "")
-    if result.interrupted:
-        return f"interrupted; {again} to resume"
-    if result.stopped is None:
-        return None
-    remaining = sum(row.remaining for row in result.leaderboard.tasks)
-    if "budget" in result.stopped:
-        again += " with a larger budget (the longest answer is --max-tokens)"
-    return f"stopped: {result.stopped}. {remaining:,} attempts remain; {again} to resume"
-
-
-def print_summary(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
-    """Where the result lies; on a terminal what came of the run in five lines, and what to do next."""
-    folder = str(result.folder)
-    if not says_where(options):
-        print(f"run: {folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
-        return
-    print(file=sys.stderr)
-    board = result.leaderboard
-    print_sentence(_score_line(board), options, "key", first="score     ")
-    failed = board.failed + board.timeouts
-    print_sentence(_attempts_line(board), options, "bad" if failed else "plain", first="attempts  ")
-    print_sentence(_time_line(result), options, first="time      ")
-    print_sentence(_tokens_line(board), options, first="tokens    ")
-    print_sentence(folder + (f"   leaderboard {output}" if output else ""), options, first="run       ")
-    print_sentence(f"assay view {shlex.quote(folder)}", options, "key", first="next      ")
-
-
-def says_where(options: argparse.Namespace) -> bool:
-    """Whether five lines below the table say what came of the run."""
-    return not options.markdown and can_lay_out(sys.stderr)
-
-
-def _score_line(board: Leaderboard) -> str:
-    from assay.pages.documents.leaderboard import these_questions
-    from assay.text.numbers import interval, number
-
-    if board.overall_score is None:
-        return "none"
-    between = f"; {interval(board.overall_interval)} on such questions" if board.overall_interval else ""
-    over = f", the mean of {len(board.tasks):,} tasks" if len(board.tasks) > 1 else ""
-    return f"{number(board.overall_score)} on {these_questions(board)}{over}{between}"
-
-
-def _attempts_line(board: Leaderboard) -> str:
-    total, remaining = sum(row.total for row in board.tasks), sum(row.remaining for row in board.tasks)
-    failed = board.failed + board.timeouts
-    made = f"{total - remaining:,} of {total:,} run"
-    return f"{made}, {failed:,} failed" if failed else made
-
-
-def _time_line(result: RunResult) -> str:
-    from assay.cli.progress import duration
-    from assay.pages.documents.leaderboard import percentiles
-
-    latency = result.leaderboard.latency
-    typical = "   median {} ms, 95 % within {} ms".format(*percentiles(latency)) if latency else ""
-    return (duration(result.seconds) if result.seconds >= 10 else f"{result.seconds:.1f} s") + typical
-
-
-def _tokens_line(board: Leaderboard) -> str:
-    from assay.costs.spending import is_worth_showing, money
-
-    tokens_in = sum(row.tokens_in + row.judge_tokens_in for row in board.tasks)
-    tokens_out = sum(row.tokens_out + row.judge_tokens_out for row in board.tasks)
-    if not tokens_in + tokens_out:
-        return "none counted"
-    amounts = [f"cost {money(board.cost)}"] if is_worth_showing(board.cost) else []
-    amounts += [f"judges {money(board.judge_cost)}"] if is_worth_showing(board.judge_cost) else []
-    return "   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *amounts])

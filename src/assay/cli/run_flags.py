@@ -141,7 +141,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "`assay list --changed REF` shows the plan",
     )
     switch(out, "--fresh", "move an earlier run aside and start over, without its answers")
-    add_form_arguments(out, json="the leaderboard as JSON on stdout")
+    add_form_arguments(out, json="the leaderboard as JSON on stdout", is_summary=True)
     switch(out, "--quiet", "no progress")
 
 

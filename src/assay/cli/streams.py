@@ -97,6 +97,11 @@ def erase(stream: TextIO) -> None:
         stream.flush()
 
 
+def lines_said() -> int:
+    """How many lines the command has written to both streams, but for what was drawn and is gone."""
+    return sum(stream.lines for stream in (sys.stdout, sys.stderr) if isinstance(stream, _Results))
+
+
 def _span(span: Span, *, styled: bool) -> str:
     text, code = printable(span.text), STYLES.get(span.style)
     return f"\x1b[{code}m{text}\x1b[0m" if styled and code and text else text
@@ -107,6 +112,8 @@ class _Results:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.lines = 0
+        """Lines that were written and stay."""
 
     def write(self, text: str) -> int:
         self.write_sequences(printable(text))
@@ -114,6 +121,7 @@ class _Results:
 
     def write_sequences(self, text: str) -> None:
         """Write the text unchanged: only for text that this file has made safe."""
+        self.lines += text.count("\n")
         with _write_errors_as_usage_errors():
             self._stream.write(text)
 
@@ -164,6 +172,7 @@ class _Talk(_Results):
     @override
     def write_sequences(self, text: str) -> None:
         """Write the text unchanged, in place of what was drawn: only for text that this file has made safe."""
+        self.lines += text.count("\n")
         with self._lock, suppress(OSError):
             self._stream.write(f"{self._back()}\x1b[J{text}" if self._drawn else text)
             self._drawn = []

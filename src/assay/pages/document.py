@@ -42,6 +42,10 @@ class TextTable:
     """Columns of sentences, which are wrapped rather than cut."""
     summed: bool = False
     """Whether the last row sums up the others, which HTML sets off."""
+    folds: Sequence[int] = ()
+    """The rows that one screen may leave out, those that say least first."""
+    folded: str = "more"
+    """What these rows are called, after their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class Sentence:
 @dataclass(frozen=True, slots=True)
 class Items:
     lines: Sequence[Line]
+    may_fold: bool = False
+    """Whether one screen may leave out the last of them."""
 
 
 Block: TypeAlias = TextTable | Heading | Sentence | Items

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
+from assay.results.conversation import common_beginning
 from assay.results.diff.paired_columns import Side
 from assay.run_file import RunFile
 
@@ -19,6 +21,15 @@ def side_labels(sides: Sequence[Side]) -> list[str]:
 def run_labels(runs: Sequence[RunFile]) -> list[str]:
     """The same for runs that have no results yet."""
     return numbered([model_and_cell(run.model_label, run.settings) for run in runs])
+
+
+def without_shared_beginning(names: Sequence[str]) -> list[str]:
+    """The names without what all begin with, up to its last `:` or `/`; a single name stays whole."""
+    if len(set(names)) < 2:
+        return list(names)
+    common = reduce(common_beginning, names)
+    shared = max(common.rfind(":"), common.rfind("/")) + 1
+    return [name[shared:] for name in names]
 
 
 def numbered(names: Sequence[str]) -> list[str]:

@@ -86,7 +86,7 @@ def comparison_pictures(views: Sequence[RunView], fixed: Mapping[str, int]) -> d
     sides = [replace(side, board=board) for side, board in zip(sides_of(list(views), view), known, strict=True)]
     labels = side_labels(sides)
     try:
-        standings = standings_of(sides, view, allow_unequal=True)
+        standings = standings_of(sides, view)
     except UsageError as error:
         return {"charts": [], "reason": str(error)}
     named = list(zip(labels, sides, strict=True))

@@ -43,7 +43,7 @@ def test_one_run_has_a_row_per_task_and_no_legend(sides: Named) -> None:
 
 
 def test_the_order_of_models_is_that_of_their_ranks(sides: Named) -> None:
-    found = standings_of([side for _, side in sides], VIEW, allow_unequal=True)
+    found = standings_of([side for _, side in sides], VIEW)
     chart = standings_chart(found, COLOURS)
     assert chart is not None
     assert chart.title == "Overall score on the samples that all were scored on"

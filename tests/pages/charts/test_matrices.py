@@ -17,7 +17,7 @@ Named = list[tuple[str, Side]]
 
 @pytest.fixture(scope="module")
 def found(sides: Named) -> Standings:
-    return standings_of([side for _, side in sides], VIEW, allow_unequal=True)
+    return standings_of([side for _, side in sides], VIEW)
 
 
 def tiles(chart: object) -> dict[tuple[int, int], Tile]:

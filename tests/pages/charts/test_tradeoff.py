@@ -20,7 +20,7 @@ COLOURS = {name: place for place, name in enumerate(PRICES)}
 
 @pytest.fixture
 def found(sides: list[tuple[str, Side]]) -> Standings:
-    known = standings_of([side for _, side in sides], VIEW, allow_unequal=True)
+    known = standings_of([side for _, side in sides], VIEW)
     models = [
         replace(
             row,

@@ -17,7 +17,7 @@ from assay.results.board.board_types import Latency, ScorerRow
 def test_tasks_that_fail_for_the_same_reason_are_reported_once(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"one": [[BROKEN]], "two": [[BROKEN], [BROKEN]], "fine": [[1.0]]})
     said = notes(board)
-    assert next(note for note in said if "attempts failed" in note).startswith("one, two: 3 of 3 attempts failed")
+    assert next(note for note in said if "attempts failed" in note) == "3 of 4 attempts failed (3 × model/connection)"
     (kind,) = board.tasks[0].failure_examples
     assert len([note for note in said if note.startswith(f"{kind}: ")]) == 1
     assert not any(note.startswith(("one:", "two:")) for note in said)

@@ -22,8 +22,8 @@ def test_files_and_folders_give_one_overall_interval_over_shared_samples(tmp_pat
     for folder, file in zip(folders, files, strict=True):
         write_leaderboard_file(file, build_leaderboard(folder, View(per_example=True)))
     for of_folder, of_file in zip(
-        build_standings(folders, allow_unequal=True).models,
-        build_standings(files, allow_unequal=True).models,
+        build_standings(folders).models,
+        build_standings(files).models,
         strict=True,
     ):
         assert of_folder.interval is not None

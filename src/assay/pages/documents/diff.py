@@ -39,7 +39,7 @@ def diff_document(diff: BoardDiff) -> list[Block]:
         blocks += [Heading(2, "Not covered by both"), Items(diff.unequal)]
     if slices is not None:
         blocks += [Heading(2, "Slices"), slices]
-    return [*blocks, *(block for task in diff.tasks for block in _flips(task))]
+    return [*blocks, *(block for task in diff.tasks for block in flips_of(task))]
 
 
 def scope_of_diff(diff: BoardDiff) -> str:
@@ -214,7 +214,7 @@ def slices_table(diff: BoardDiff) -> TextTable | None:
     return TextTable(header=header, rows=rows, numeric_from=2, drops=drops) if rows else None
 
 
-def _flips(task: TaskDiff) -> list[Block]:
+def flips_of(task: TaskDiff) -> list[Block]:
     if not task.shown:
         return []
     more = f", {len(task.shown)} shown" if task.flips > len(task.shown) else ""

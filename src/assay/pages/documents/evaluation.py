@@ -44,6 +44,6 @@ def _one(board: Leaderboard) -> list[Block]:
 
 def _several(runs: Sequence[Path]) -> list[Block]:
     view = view_of_results(list(runs))
-    standings = standings_of([read_side(run, view) for run in runs], view, allow_unequal=True)
+    standings = standings_of([read_side(run, view) for run in runs], view)
     grids = [block for grid in grids_of(runs) for block in grid_document(grid, standings)]
     return [*grids, *ranks_document(standings)]

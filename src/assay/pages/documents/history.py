@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.pages.document import Block, Heading, Items, Line, Sentence, Span, Style, TextTable
 from assay.pages.documents.leaderboard import interval_header
 from assay.pages.documents.standings import metrics_in_words
 from assay.results.history.history_types import History, HistoryRun
 from assay.text.numbers import error_text, interval, number, p_value, percent, signed
-from assay.text.wording import count_of
+from assay.text.wording import count_of, few
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -26,6 +27,30 @@ def history_document(history: History) -> list[Block]:
     return [*blocks, Items(history.notes)] if history.notes else blocks
 
 
+def history_screen(history: History) -> list[Block]:
+    """What a person reads first: the verdict, then runs without a change of level folded where there are many."""
+    table = _table(history)
+    whole = all(point.coverage == 1.0 for point in history.runs)
+    quiet = [at for at, point in enumerate(history.runs) if point.verdict in ("nothing found", "not compared")]
+    of = few(list(history.tasks), 3) + (f" · {history.line}" if history.line else "")
+    blocks: list[Block] = [
+        Sentence(verdict(history, is_short=True)),
+        Sentence((Span(f"{of}  ", "quiet"), Span(sparkline(history.trend), "key"))),
+        replace(
+            table,
+            drops=("commit", "failed", "model", *(("coverage",) if whole else ()), *table.drops),
+            folds=quiet[:-1],
+            folded="runs without a change of level",
+        ),
+    ]
+    if reasons := _reasons(history):
+        blocks.append(Items(reasons, may_fold=True))
+    changed = [(Span(point.run, "strong"), f": {'; '.join(point.changes)}") for point in history.runs if point.changes]
+    if changed:
+        blocks += [Sentence("What changed from the run before:"), Items(changed, may_fold=True)]
+    return [*blocks, Items(history.notes, may_fold=True)] if history.notes else blocks
+
+
 def _reasons(history: History) -> list[str]:
     """Why there is no verdict, with the runs of which there is none."""
     runs: dict[str, list[str]] = {}
@@ -35,8 +60,8 @@ def _reasons(history: History) -> list[str]:
     return [f"{reason} ({', '.join(names[:5])}{' …' * (len(names) > 5)})" for reason, names in runs.items()]
 
 
-def verdict(history: History) -> Line:
-    """The largest change of level, and where the runs stand now."""
+def verdict(history: History, *, is_short: bool = False) -> Line:
+    """The largest change of level, and where the runs stand now; a short one leaves out what the table has."""
     compared = [point for point in history.runs if point.verdict not in ("first", "not compared")]
     if not compared:
         reasons = dict.fromkeys(point.reason for point in history.runs if point.reason)
@@ -60,11 +85,12 @@ def verdict(history: History) -> Line:
     since = step.since[0] if len(step.since) == 1 else f"one of {step.since[0]} … {step.since[-1]}"
     more = len(history.steps) - 1
     where = "of level" if history.baseline is None else "from the baseline"
+    moved = ends if is_short else f"{signed(step.difference)} ({ends})"
     others = f" {count_of(more, 'other change')} {where} as well." if more else ""
     return (
         f"{point.verdict.capitalize()} since {since}, seen in ",
         Span(point.run, "bad" if point.verdict == "worse" else "good"),
-        f": {signed(step.difference)} ({ends}), p {p_value(step.p_value)} ({how}).{others}{left_out}",
+        f": {moved}, p {p_value(step.p_value)} ({how}).{others}{left_out}",
     )
 
 

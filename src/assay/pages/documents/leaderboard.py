@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from assay.core.types import Summary
 from assay.costs.spending import is_worth_showing, money
@@ -78,8 +79,8 @@ def _add_column(header: list[str], rows: list[list[Cell]], name: str, cells: lis
         row.append(cell)
 
 
-def aggregates_table(board: Leaderboard) -> TextTable | None:
-    """Every number of the tasks that have more than one; None when no task has."""
+def aggregates_table(board: Leaderboard, *, without_scores: bool = False) -> TextTable | None:
+    """Every number of the tasks that have more than one, or all but their scores; None when no task has."""
     several = [row for row in board.tasks if len(row.aggregates) > 1]
     if not several:
         return None
@@ -94,7 +95,7 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
             *(_failed_cells(row, summary) if broken else []),
         ]
         for row in several
-        for summary in row.aggregates
+        for summary in row.aggregates[without_scores:]
     ]
     header = ["task", "aggregate", "value", interval_header(board.level), "scored"]
     header += ["bounds", "coverage", "failed"] if broken else []
@@ -156,15 +157,16 @@ def notes(board: Leaderboard, *, known: str = "", with_prices: bool = True) -> l
 
     Reasons that the text `known` already gives are not repeated; without `with_prices` prices are left out.
     """
+    return [*failure_sentences(board, known), *other_notes(board, with_prices=with_prices)]
+
+
+def other_notes(board: Leaderboard, *, with_prices: bool = True) -> list[str]:
+    """Those that are not about failed attempts."""
     sentences = []
-    alike = _failing_alike(board)
     for row in board.tasks:
         if row.refused is not None:
             sentences.append(f"{row.task}: refused: {row.refused}")
             continue
-        together = alike.get(_why(row), [row])
-        if row is together[0]:
-            sentences.extend(_failure_sentences(together, board, known))
         if row.asked_again:
             times = ", ".join(f"`{scorer}` {count:,}" for scorer, count in row.asked_again.items())
             sentences.append(f"{row.task}: judges asked again because a verdict was unusable: {times} ×")
@@ -224,36 +226,45 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
     ]
 
 
-def _failing_alike(board: Leaderboard) -> dict[tuple[object, ...], list[TaskRow]]:
-    """Tasks that failed for exactly the same reasons: one server outage is reported once."""
-    rows_by_reason: dict[tuple[object, ...], list[TaskRow]] = {}
-    for row in board.tasks:
-        if row.refused is None and row.failed + row.timeouts:
-            rows_by_reason.setdefault(_why(row), []).append(row)
-    return {why: rows for why, rows in rows_by_reason.items() if len(rows) > 1}
+def failure_sentences(board: Leaderboard, known: str = "", *, with_bounds: bool = True) -> list[str]:
+    """What failed, by kind and with its cause, over all tasks: the table says where. Causes in `known` are left out."""
+    rows = [row for row in board.tasks if row.refused is None and row.failed + row.timeouts]
+    if not rows:
+        return []
+    kinds: Counter[str] = Counter()
+    for row in rows:
+        kinds.update(row.failures)
+    counts = ", ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common())
+    broken = sum(row.failed + row.timeouts for row in rows)
+    total = sum(row.total for row in (rows if len(rows) == 1 else board.tasks))
+    where = f"{rows[0].task}: " if len(rows) == 1 and len(board.tasks) > 1 else ""
+    missing = missing_words(rows[0]) if len(rows) == 1 else ""
+    within = ""
+    if with_bounds and len(rows) == 1 and (bounds := rows[0].bounds) is not None:
+        ends = f"{number(bounds.low)} and {number(bounds.high)}"
+        within = f"; the score lies between {ends} whatever they would have been"
+    causes = [cause for kind, _ in kinds.most_common() for cause in _causes(kind, rows, known)]
+    return [f"{where}{broken:,} of {total:,} attempts failed ({counts}){missing}{within}", *causes]
 
 
-def _why(row: TaskRow) -> tuple[object, ...]:
-    return (*sorted(row.failures), *sorted(row.failure_examples.items()))
+_MOST_CAUSES = 3
+"""Of one kind; the samples have the others."""
 
 
-def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> list[str]:
-    """How many attempts at these tasks failed, and why."""
-    broken, total = sum(row.failed + row.timeouts for row in rows), sum(row.total for row in rows)
-    names = "every task" if 1 < len(rows) == len(board.tasks) else few([row.task for row in rows])
-    sentences = []
-    if broken:
-        counts = {kind: sum(row.failures[kind] for row in rows) for kind in rows[0].failures}
-        kinds = ", ".join(f"{count:,} × {kind}" for kind, count in counts.items())
-        within = ""
-        if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
-            ends = f"{number(bounds.low)} and {number(bounds.high)}"
-            within = f"; the score lies between {ends} whatever they would have been"
-        missing = missing_words(rows[0]) if len(rows) == 1 else ""
-        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){missing}{within}")
-    where = f"{names}:   " if len(rows) == 1 else ""
-    examples = ((kind, one_line(text)) for kind, text in rows[0].failure_examples.items())
-    return [*sentences, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]
+def _causes(kind: str, rows: list[TaskRow], known: str) -> list[str]:
+    """What was said of failures of a kind; with their tasks, where several things were."""
+    tasks: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    for row in rows:
+        text = row.failure_examples.get(kind)
+        if text is not None and _RETRIED.sub("", text) not in known:
+            tasks.setdefault(_RETRIED.sub("", text), []).append(row.task)
+            texts.setdefault(_RETRIED.sub("", text), text)
+    if len(tasks) == 1:
+        return [f"{kind}: {one_line(text)}" for text in texts.values()]
+    left = len(tasks) - _MOST_CAUSES
+    shown = [f"{kind} in {few(names)}: {one_line(texts[said])}" for said, names in list(tasks.items())[:_MOST_CAUSES]]
+    return [*shown, *([f"{kind}: {left:,} other messages"] if left > 0 else [])]
 
 
 BROKEN = ("weak_passes", "failed", "timeouts", "remaining")
@@ -268,6 +279,15 @@ def these_questions(board: Leaderboard) -> str:
     repeat = int(board.settings.get("repeat") or 1)
     run, left_out = (sum(getattr(row, name) for row in board.tasks) // repeat for name in ("total", "left_out"))
     return f"these {run:,} of {run + left_out:,} questions" if left_out else f"these {count_of(run, 'question')}"
+
+
+def score_sentence(board: Leaderboard) -> str:
+    """The score, with what it is of and what its interval is about."""
+    if board.overall_score is None:
+        return "none"
+    between = f"; {interval(board.overall_interval)} on such questions" if board.overall_interval else ""
+    over = f", the mean of {len(board.tasks):,} tasks" if len(board.tasks) > 1 else ""
+    return f"{number(board.overall_score)} on {these_questions(board)}{over}{between}"
 
 
 def scope(board: Leaderboard) -> str:

@@ -19,18 +19,20 @@ REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "con
 
 def board_tables(board: Leaderboard) -> list[TextTable]:
     """The leaderboard and every further table that has rows."""
+    parts = [leaderboard_table(board), aggregates_table(board), *tables_besides(board)]
+    return [part for part in (*parts, token_table(board), judge_table(board)) if part is not None]
+
+
+def tables_besides(board: Leaderboard) -> list[TextTable]:
+    """What is neither a task's numbers nor what they cost."""
     parts = [
-        leaderboard_table(board),
         group_table(board),
-        aggregates_table(board),
         outcome_table(board),
         repetition_table(board),
         variance_table(board),
         slice_table(board),
         calibration_table(board),
         likelihood_table(board),
-        token_table(board),
-        judge_table(board),
     ]
     return [part for part in parts if part is not None]
 

@@ -23,10 +23,28 @@ CsvField = tuple[str, str | float | None]
 
 def standings_document(standings: Standings) -> list[Block]:
     """Ranks and totals, then scores per task, per category and per slice."""
-    blocks: list[Block] = [*_places(standings), scores_table(standings)]
+    limits = shared_alone(standings)
+    blocks: list[Block] = [
+        *([Sentence(Span(limits, "strong"))] if limits else []),
+        *_places(standings),
+        scores_table(standings),
+    ]
     blocks += [part for part in (categories_table(standings), slices_table(standings)) if part is not None]
     blocks += [Sentence(item) for item in how_made(standings)]
     return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
+
+
+def shared_alone(standings: Standings) -> str:
+    """That not all were scored on the same, on what they are compared, and how to mend that; empty where all were."""
+    if not standings.unequal:
+        return ""
+    some = [row for row in standings.models if row.failed + row.timeouts + row.remaining]
+    shared = f"compared on the {min(row.compared for row in standings.models):,} that all share"
+    if not some:
+        return f"! not scored on the same samples with the same targets: {shared}"
+    who = few([one_line(row.label) for row in some], 3)
+    again = f"rerun the command of {few([row.source for row in some], 3)} to complete it"
+    return f"! not all attempts of {who} were scored: {shared}, open ones improve no rank; {again}"
 
 
 def ranks_document(standings: Standings) -> list[Block]:

@@ -43,16 +43,15 @@ def report_page(
     view: View,
     *,
     samples: int = SAMPLES,
-    allow_unequal: bool = False,
     more: Sequence[tuple[str, str, Child]] = (),
 ) -> str:
     """The whole document; sections that would be empty are left out, and `more` of them precede the last.
 
-    `UsageError` when several results were not scored on the same samples with the same targets, unless that is allowed:
-    then every score is over the samples they share.
+    Of several results that were not scored on the same samples with the same targets every score is over the samples
+    that they share, and the page says so.
     """
     sides = [read_side(source, view, pace=True) for source in sources]
-    standings = standings_of(sides, view, allow_unequal=allow_unequal) if len(sides) > 1 else None
+    standings = standings_of(sides, view) if len(sides) > 1 else None
     named = _ranked(list(zip(side_labels(sides), sides, strict=True)), standings)
     labels = [label for label, _ in named]
     colours = colours_of(labels)
@@ -85,7 +84,7 @@ def report_page(
     ]
     sections += [item for item in optional if item[2] is not None]
     if len(sides) == 2:
-        sections += _comparison(sides, view, samples, allow_unequal=allow_unequal)
+        sections += _comparison(sides, view, samples)
     else:
         wrong = wrong_section(named, samples, Pictures())
         if wrong is not None:
@@ -124,10 +123,8 @@ def _ranked(named: list[tuple[str, Side]], standings: Standings | None) -> list[
     return sorted(named, key=lambda each: places.get(each[0], 0))
 
 
-def _comparison(
-    sides: Sequence[Side], view: View, samples: int, *, allow_unequal: bool
-) -> list[tuple[str, str, Child]]:
-    diff = diff_of(sides[0], sides[1], view, allow_unequal=allow_unequal, samples=samples)
+def _comparison(sides: Sequence[Side], view: View, samples: int) -> list[tuple[str, str, Child]]:
+    diff = diff_of(sides[0], sides[1], view, allow_unequal=True, samples=samples)
     labels = side_labels(sides)
     who = tag("p", "A is ", tag("b", labels[0]), ", B is ", tag("b", labels[1]), ".")
     return [

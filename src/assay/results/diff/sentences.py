@@ -68,7 +68,11 @@ def _tested_for_a_drop(compared: TaskDiff | OverallDiff, board: BoardDiff) -> st
 
 def board_verdict(board: BoardDiff) -> str:
     """The whole comparison in a sentence, and whether it is one of answers that both share."""
-    verdict = f"{_verdict(board)}{_same_parts(board)}"
+    return with_shared_answers(f"{_verdict(board)}{_same_parts(board)}", board)
+
+
+def with_shared_answers(verdict: str, board: BoardDiff) -> str:
+    """The verdict, and whether it is one of answers that both have from the cache."""
     if not board.shared_answers:
         return verdict
     pairs = [task.changes for task in board.tasks if task.changes is not None]
@@ -96,27 +100,68 @@ def _same_parts(board: BoardDiff) -> str:
 
 
 def _verdict(board: BoardDiff) -> str:
-    compared = [task for task in board.tasks if task.comparison is not None and task.comparison.n]
+    if (nothing := _nothing_found(board)) is not None:
+        return nothing
+    parts = _found(board)
+    if board.overall is not None and board.overall.significant:
+        parts.append(f"overall B is {_word(board.overall.difference)}: {_moved(board.overall)}")
+    found = "; ".join(parts) or "no significant difference"
+    dropped = _dropped_alone(board)
+    alone = f"; tested for a drop alone, as gates do, B is worse on {_list(dropped)}" if dropped else ""
+    return f"{found} ({level_text(board.level)} level, {corrections(board)}){alone}"
+
+
+def verdict_without_numbers(board: BoardDiff) -> str:
+    """The same where a table below has the numbers."""
+    if (nothing := _nothing_found(board)) is not None:
+        return with_shared_answers(f"{nothing}{_same_parts(board)}", board)
+    parts = _found(board)
+    if board.overall is not None:
+        is_found = board.overall.significant
+        parts.append(f"overall {f'B is {_word(board.overall.difference)}' if is_found else 'could be chance'}")
+    dropped = _dropped_alone(board)
+    parts += [f"tested for a drop alone, as gates do, B is worse on {_list(dropped)}"] if dropped else []
+    found = any(task.significant for task in board.tasks) or (board.overall is not None and board.overall.significant)
+    verdict = "; ".join(parts) if found or dropped else "no significant difference"
+    return with_shared_answers(f"{verdict}{_same_parts(board)}", board)
+
+
+def _nothing_found(board: BoardDiff) -> str | None:
+    """The verdict where nothing was tested, or nothing differs."""
+    compared = _tested(board)
     if board.same_result and any(task.score_a is not None for task in board.tasks):
         return "no difference: the same questions, settings, answers and scores"
     if not compared:
         return "nothing could be compared sample by sample"
-    if all(task.flips == 0 for task in compared):
-        others = [f"{each.name} of {task.task}" for task in compared for each in task.other_numbers]
-        if others:
-            return f"no difference in the scores of the tasks; other numbers changed: {_list(others)}"
-        return "no difference: every sample that both have was scored the same"
-    worse = [task.task for task in compared if task.significant and _difference(task) < 0]
-    better = [task.task for task in compared if task.significant and _difference(task) > 0]
-    parts = [f"B is worse on {_list(worse)}"] if worse else []
-    parts += [f"B is better on {_list(better)}"] if better else []
-    if board.overall is not None and board.overall.significant:
-        parts.append(f"overall B is {'better' if board.overall.difference > 0 else 'worse'}: {_moved(board.overall)}")
-    found = "; ".join(parts) or "no significant difference"
-    dropped = [task.task for task in compared if _tested_for_a_drop(task, board)]
-    dropped += ["overall"] if board.overall is not None and _tested_for_a_drop(board.overall, board) else []
-    alone = f"; tested for a drop alone, as gates do, B is worse on {_list(dropped)}" if dropped else ""
-    return f"{found} ({level_text(board.level)} level, {_corrections(board)}){alone}"
+    if any(task.flips for task in compared):
+        return None
+    others = [f"{each.name} of {task.task}" for task in compared for each in task.other_numbers]
+    if others:
+        return f"no difference in the scores of the tasks; other numbers changed: {_list(others)}"
+    return "no difference: every sample that both have was scored the same"
+
+
+def _tested(board: BoardDiff) -> list[TaskDiff]:
+    return [task for task in board.tasks if task.comparison is not None and task.comparison.n]
+
+
+def _found(board: BoardDiff) -> list[str]:
+    """The tasks on which B is shown to be worse, and to be better."""
+    worse = [task.task for task in _tested(board) if task.significant and _difference(task) < 0]
+    better = [task.task for task in _tested(board) if task.significant and _difference(task) > 0]
+    return [
+        *([f"B is worse on {_list(worse)}"] if worse else []),
+        *([f"B is better on {_list(better)}"] if better else []),
+    ]
+
+
+def _word(difference: float) -> str:
+    return "better" if difference > 0 else "worse"
+
+
+def _dropped_alone(board: BoardDiff) -> list[str]:
+    dropped = [task.task for task in _tested(board) if _tested_for_a_drop(task, board)]
+    return dropped + (["overall"] if board.overall is not None and _tested_for_a_drop(board.overall, board) else [])
 
 
 def drop_sentences(board: BoardDiff) -> list[str]:
@@ -278,7 +323,8 @@ def _difference(task: TaskDiff) -> float:
     return 0.0 if task.comparison is None else task.comparison.difference or 0.0
 
 
-def _corrections(board: BoardDiff) -> str:
+def corrections(board: BoardDiff) -> str:
+    """How many comparisons there are, and how their p-values are corrected for that."""
     if board.comparisons == 1:
         return "one comparison"
     of_what = (

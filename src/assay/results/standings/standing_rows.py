@@ -133,20 +133,12 @@ def standings_of(
     *,
     normalisation: Normalisation = "z",
     chance: Mapping[str, float] | None = None,
-    allow_unequal: bool = False,
 ) -> Standings:
-    """Rank runs and leaderboard files. `UsageError` when they were not scored on the same samples with the same
-    targets, unless that is allowed: then every number is over the samples they share.
+    """Rank runs and leaderboard files: where not all were scored on the same samples with the same targets, over the
+    samples that they share, with what that leaves open.
     """
     labels = side_labels(sides)
     unequal = unequal_tasks(sides, labels)
-    if unequal and not allow_unequal:
-        reasons = "; ".join([*unequal.values(), *numbered_sides(sides)])
-        raise UsageError(
-            f"the results were not scored on the same samples: {reasons}. "
-            "A ranking over what each has can favour the one that failed more, or ran fewer samples; "
-            "finish the runs, or use --allow-unequal."
-        )
     names = list(dict.fromkeys(row.task for side in sides for row in side.board.tasks))
     unknown = sorted(set(chance or {}) - set(names))
     if unknown:
@@ -359,17 +351,20 @@ def _around(value: float | None, ends: tuple[float, float] | None, level: float)
     return ScoreInterval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
 
 
+OVER_SHARED = "scores are over the samples that every model was scored on; cost, tokens and latency are not"
+
+
 def _notes(
     names: Sequence[str], shared: Sequence[str], unequal: Mapping[str, str], models: Sequence[ModelRow]
 ) -> list[str]:
     notes = []
     if unequal:
-        notes.append("scores are over the samples that every model was scored on; cost, tokens and latency are not")
+        notes.append(OVER_SHARED)
     notes.extend(unequal.values())
     missing = [name for name in names if name not in shared]
     if missing:
         notes.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
-    notes += _attempts_note("failed", {row.label: row.failed + row.timeouts for row in models})
+    notes += failed_note(models)
     notes += _attempts_note("with a prompt cut to the context", {row.label: row.prompts_cut for row in models})
     notes += _attempts_note("not yet run", {row.label: row.remaining for row in models})
     for row in models:
@@ -377,6 +372,10 @@ def _notes(
         if weak:
             notes.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
     return notes
+
+
+def failed_note(models: Sequence[ModelRow]) -> list[str]:
+    return _attempts_note("failed", {row.label: row.failed + row.timeouts for row in models})
 
 
 def _notes_of_results(sides: Sequence[Side], labels: Sequence[str]) -> list[str]:
