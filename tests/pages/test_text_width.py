@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.pages.text_width import broken_at_words, cut, line_breaks, width_of
+from assay.pages.text_width import broken_at_words, cut, cut_apart, line_breaks, width_of
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,11 @@ def test_lines_are_broken_at_words_of_any_width_and_words_never() -> None:
     assert broken_at_words("  two  three four", 9) == "  two\n  three\n  four"
     assert broken_at_words("猫が いる 家", 6) == "猫が\nいる\n家"
     assert broken_at_words("a/long/path", 4) == "a/long/path"
+
+
+def test_names_that_are_cut_never_look_the_same() -> None:
+    names = ["very-long-task-name-with-many-words-00", "very-long-task-name-with-many-words-10", "short"]
+    assert cut_apart(names, [16] * 3) == ["very-lon…ords-00", "very-lon…ords-10", "short"]
+    alike = ["same beginning, one middle, same end", "same beginning, two middle, same end"]
+    assert cut_apart(alike, [12, 12]) == ["1 same begi…", "2 same begi…"]
+    assert cut_apart(["one", "one"], [2, 2]) == ["o…", "o…"], "the same name is no collision"

@@ -66,6 +66,7 @@ class LivePanel(ProgressLine):
         self._sums = _Sums()
         self._totals: dict[str, int] = {}
         self._model = ""
+        self._said: set[str] = set()
         self._prices = Prices([])
         self._view = View()
         self._journal: Path | None = None
@@ -126,6 +127,9 @@ class LivePanel(ProgressLine):
 
     @override
     def say(self, sentence: str) -> None:
+        if sentence in self._said:  # of several runs each may have the same to say
+            return
+        self._said.add(sentence)
         lines = sentence_lines(sentence, width_of_stream(self._stream))
         streams.write_lines(self._stream, lines, styled=False)  # the stream makes room for it
         self._stream.flush()

@@ -54,7 +54,10 @@ def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> Non
         blocks += ranks_document(standings) if standings is not None else []
         about_pairs = differing_pairs_document if is_laid_out(options) else cell_pairs_document
         blocks += about_pairs(pairs, view.level) if pairs else []
-        show(blocks, options)
+        if is_one_screen(options):
+            show_summary(blocks, options, below=1)
+        else:
+            show(blocks, options)
     print_what_was_made(results, options)
 
 

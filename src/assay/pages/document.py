@@ -42,6 +42,8 @@ class TextTable:
     """Columns of sentences, which are wrapped rather than cut."""
     summed: bool = False
     """Whether the last row sums up the others, which HTML sets off."""
+    apart: str = ""
+    """What separates the two parts of names in the header, of which a terminal prints the first once, above."""
     folds: Sequence[int] = ()
     """The rows that one screen may leave out, those that say least first."""
     folded: str = "more"

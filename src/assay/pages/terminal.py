@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import groupby
 
 from assay.pages.document import Block, Cell, Document, Heading, Items, Line, Span, Style, TextTable, spans_of
-from assay.pages.text_width import cut, line_breaks, width_of
+from assay.pages.text_width import cut, cut_apart, line_breaks, width_of
 from assay.text.printable import printable
 
 _BREAK = re.compile(r"[^\S ]+")
@@ -23,6 +24,8 @@ WIDEST_SENTENCE = 110
 """Longer lines are hard to read, however wide the terminal is."""
 COMFORTABLE, NARROWEST = 24, 8
 """The width that a text column keeps while others can be dropped, and in any case."""
+_SHORTEST_NAME = 6
+"""Of a column whose name is the second part of one."""
 
 
 def terminal_lines(document: Document | Block, width: int) -> list[Row]:
@@ -78,13 +81,44 @@ def _table(table: TextTable, width: int) -> list[Row]:
     lines: list[Row] = []
     for part in _parts(table, columns, cells, width):
         widths = _widths(table, part, cells, width)
-        header = [Span(flat(name), "quiet") for name in table.header]
         lines += [[]] if lines else []
-        lines += [*_row(table, widths, header), [Span("─" * _total(widths.values()), "quiet")]]
-        lines += [line for row in cells for line in _row(table, widths, row)]
+        lines += [*_header(table, widths), [Span("─" * _total(widths.values()), "quiet")]]
+        lines += [line for row in _apart(table, cells, part, widths) for line in _row(table, widths, row)]
     if dropped:
         lines += sentence_lines(Span(f"not shown: {', '.join(dropped)}", "quiet"), width)
     return lines
+
+
+def _header(table: TextTable, widths: dict[int, int]) -> list[Row]:
+    """The names of the columns; of names in two parts the first above, once for its neighbours."""
+    lower = cut_apart([_lower(table, at) for at in widths], list(widths.values()))
+    names = dict(zip(widths, lower, strict=True))
+    line = _row(table, widths, [Span(names.get(at, ""), "quiet") for at in range(len(table.header))])
+    if not table.apart:
+        return line
+    shared = {at: flat(table.header[at].rpartition(table.apart)[0]) for at in widths}
+    groups = [(name, [at for at, _ in each]) for name, each in groupby(shared.items(), key=lambda item: item[1])]
+    rooms = [_total([widths[at] for at in columns]) for _, columns in groups]
+    above = cut_apart([name for name, _ in groups], rooms)
+    text = GAP.join(name + " " * (room - width_of(name)) for name, room in zip(above, rooms, strict=True))
+    return [[Span(text.rstrip(), "quiet")], *line]
+
+
+def _lower(table: TextTable, at: int) -> str:
+    name = table.header[at]
+    return flat(name.rpartition(table.apart)[2] if table.apart else name)
+
+
+def _apart(table: TextTable, cells: list[list[Span]], part: list[int], widths: dict[int, int]) -> list[list[Span]]:
+    """The rows, with names that are cut so that no two look the same."""
+    first = part[0]
+    if first >= table.numeric_from or table.header[first] in table.prose:
+        return cells
+    names = cut_apart([row[first].text for row in cells], [widths[first]] * len(cells))
+    return [
+        [Span(name, row[at].style) if at == first else row[at] for at in range(len(row))]
+        for row, name in zip(cells, names, strict=True)
+    ]
 
 
 def _short_enough(table: TextTable, width: int) -> list[list[Span]]:
@@ -106,14 +140,17 @@ def _flat_cell(cell: Cell, level: int) -> Span:
 def _floors(table: TextTable, cells: list[list[Span]], least: int) -> list[int]:
     """How narrow every column can be: names can be cut, numbers cannot."""
     floors = []
-    for column, wanted in enumerate(_natural(table, cells)):
+    for column, wanted in enumerate(_natural(table, cells, least if table.apart else None)):
         solid = _widest(cells, column) if column >= table.numeric_from else 0
         floors.append(max(solid, min(wanted, least)))
     return floors
 
 
-def _natural(table: TextTable, cells: list[list[Span]]) -> list[int]:
-    return [max(width_of(flat(name)), _widest(cells, column)) for column, name in enumerate(table.header)]
+def _natural(table: TextTable, cells: list[list[Span]], least: int | None = None) -> list[int]:
+    """As wide as the cells and the name are; a name below another takes little where it must."""
+    names = [width_of(_lower(table, column)) for column in range(len(table.header))]
+    names = names if least is None else [min(name, _SHORTEST_NAME) for name in names]
+    return [max(name, _widest(cells, column)) for column, name in enumerate(names)]
 
 
 def _widest(cells: list[list[Span]], column: int) -> int:

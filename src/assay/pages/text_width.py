@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 ELLIPSIS = "…"
@@ -18,6 +19,32 @@ def cut(text: str, width: int) -> str:
     if width_of(text) <= width:
         return text
     return text[: _end_within(text, 0, width - 1)] + ELLIPSIS if width > 0 else ""
+
+
+def cut_apart(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Each text cut to its width; in the middle where two would look the same, numbered where they still do."""
+    at_end = [cut(text, width) for text, width in zip(texts, widths, strict=True)]
+    if _are_apart(texts, at_end):
+        return at_end
+    in_middle = [_cut_in_middle(text, width) for text, width in zip(texts, widths, strict=True)]
+    if _are_apart(texts, in_middle):
+        return in_middle
+    places = {text: f"{place} " for place, text in enumerate(dict.fromkeys(texts), 1)}
+    return [
+        shown if in_middle.count(shown) == 1 or width_of(text) <= width else cut(places[text] + text, width)
+        for text, shown, width in zip(texts, in_middle, widths, strict=True)
+    ]
+
+
+def _are_apart(texts: Sequence[str], shown: Sequence[str]) -> bool:
+    return len(set(zip(texts, shown, strict=True))) == len(set(shown))
+
+
+def _cut_in_middle(text: str, width: int) -> str:
+    if width_of(text) <= width or width < 3:
+        return cut(text, width)
+    end = text[-((width - 1) // 2) :]
+    return text[: _end_within(text, 0, width - 1 - width_of(end))] + ELLIPSIS + end
 
 
 def line_breaks(text: str, width: int) -> list[tuple[int, int]]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import pytest
 
 from assay.pages.document import TextTable, text_of
 from assay.pages.documents.grid import grid_document
+from assay.pages.terminal import terminal_lines
 from assay.results.grid import Grid, GridCell, GridColumn, GridRow
 
 
@@ -59,6 +63,30 @@ def test_a_cell_says_what_came_of_an_answer(one: GridCell | None, text: str) -> 
 def test_scores_without_right_and_wrong_are_summed_up_by_their_mean() -> None:
     table = next(block for block in grid_document(grid(cell("scored", score=0.25))) if isinstance(block, TextTable))
     assert [text_of(each) for each in table.rows[-1]] == ["", "mean of 20", "", "0.250"]
+
+
+def test_models_stand_above_their_prompts_so_that_answers_fit_on_a_narrow_terminal() -> None:
+    columns = [
+        GridColumn(
+            label=f"{model}, {prompt}",
+            model=f"openai:{model}",
+            prompt=prompt,
+            run="r",
+            right=1,
+            answered=1,
+            failed=0,
+            mean=1.0,
+        )
+        for model in ("large", "small")
+        for prompt in ("short", "careful", "a-long-name-one")
+    ]
+    row = GridRow(sample_id="6", text="a" * 60, expected="positive", cells=(cell("wrong", "negative"),) * 6)
+    whole = msgspec.structs.replace(grid(cell("wrong")), columns=tuple(columns), rows=(row,))
+    lines = ["".join(span.text for span in line) for line in terminal_lines(grid_document(whole), 80)]
+    assert re.findall(r"\w+", lines[0]) == ["large", "small"]
+    assert lines[1].split()[:2] == ["row", "q"]
+    assert lines[1].count("short") == lines[1].count("careful") == 2
+    assert lines[3].count("✗nega") == 6
 
 
 def test_rows_that_are_not_shown_are_counted() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from assay.pages.document import Block, Cell, Sentence, Span, Style, TextTable
-from assay.results.conversation import common_beginning
 from assay.results.grid import Grid, GridCell, GridColumn, GridRow
+from assay.results.side_labels import without_shared_beginning
 from assay.results.standings.standing_rows import Standings
 from assay.text.numbers import number
 from assay.text.printable import one_line
@@ -18,6 +17,9 @@ _COLUMNS_BESIDE_EACH_OTHER = 6
 """Columns that fit next to each other on a narrow terminal; more are tables below each other, each with fewer rows."""
 _TEXT, _EXPECTED, _ANSWER = 40, 20, 10
 """The most characters of a row, of what is expected, and of an answer."""
+_SHORT_TEXT, _SHORT = 14, 8
+"""The same where the columns would not fit beside each other."""
+_APART = ": "
 _WITHOUT_ANSWER = {"failed": "! failed", "timeout": "! timeout", "excluded": "excluded", "unscored": "no score"}
 
 
@@ -59,8 +61,19 @@ def _table(grid: Grid, most: int) -> TextTable:
     named = Span(summed, "quiet", shorter=(summed.partition(",")[0].partition(" ")[0],))
     rows.append(["", named, *([""] if _has_expected(grid) else []), *totals])
     expected = ["expected"] if _has_expected(grid) else []
-    header = ["row", one_line(grid.texts, _TEXT), *expected, *_labels(grid.columns)]
-    return TextTable(header=header, rows=rows, numeric_from=len(header), drops=("expected",), summed=True)
+    labels = _labels(grid.columns)
+    apart = _APART if all(_APART in label for label in labels) else ""
+    header = ["row", one_line(grid.texts, _TEXT), *expected, *labels]
+    return TextTable(
+        header=header,
+        rows=rows,
+        numeric_from=len(header),
+        drops=("expected",),
+        summed=True,
+        apart=apart,
+        folds=range(len(rows) - 2, 2, -1),
+        folded="rows",
+    )
 
 
 def _has_expected(grid: Grid) -> bool:
@@ -71,24 +84,25 @@ def _labels(columns: Sequence[GridColumn]) -> list[str]:
     """The columns by their models, their prompts, or both: by what differs."""
     prompts = {column.prompt for column in columns}
     models = {column.model for column in columns}
-    shared = len(_shared_beginning(sorted(models))) if len(models) > 1 else 0
+    names = [column.model for column in columns]
+    short = dict(zip(names, without_shared_beginning(names), strict=True))
     if len(prompts) == 1:
-        return [column.model[shared:] if column.prompt is not None else column.label[shared:] for column in columns]
+        return (
+            [short[name] for name in names]
+            if None not in prompts
+            else without_shared_beginning([column.label for column in columns])
+        )
     if len(models) == 1:
         return [str(column.prompt) for column in columns]
-    return [f"{column.model[shared:]}: {column.prompt}" for column in columns]
-
-
-def _shared_beginning(names: Sequence[str]) -> str:
-    """What all names begin with, up to the last `:` or `/` in it."""
-    common = reduce(common_beginning, names)
-    return common[: max(common.rfind(":"), common.rfind("/")) + 1]
+    return [f"{short[column.model]}{_APART}{column.prompt}" for column in columns]
 
 
 def _cells(row: GridRow, grid: Grid) -> list[Cell]:
-    expected = [one_line(row.expected or "", _EXPECTED)] if _has_expected(grid) else []
+    known = row.expected or ""
+    expected = [Span(one_line(known, _EXPECTED), shorter=(one_line(known, _SHORT),))] if _has_expected(grid) else []
     number_or_id = str(int(row.sample_id) + 1) if row.sample_id.isdecimal() else one_line(row.sample_id, _EXPECTED)
-    return [number_or_id, one_line(row.text, _TEXT), *expected, *map(_cell, row.cells)]
+    text = Span(one_line(row.text, _TEXT), shorter=(one_line(row.text, _SHORT_TEXT),))
+    return [number_or_id, text, *expected, *map(_cell, row.cells)]
 
 
 def _cell(cell: GridCell | None) -> Span:
@@ -102,7 +116,7 @@ def _cell(cell: GridCell | None) -> Span:
     answer = one_line(cell.answer or "", _ANSWER)
     sign = {"right": "✓", "wrong": "✗", "unparsed": "?"}.get(cell.outcome, number(cell.score))
     style: Style = "bad" if cell.outcome == "wrong" else "plain"
-    return Span(f"{sign}{several} {answer}".rstrip(), style, shorter=(f"{sign} {answer[:4]}".rstrip(), sign))
+    return Span(f"{sign}{several} {answer}".rstrip(), style, shorter=(f"{sign}{answer[:4]}".rstrip(), sign))
 
 
 def _left_out(grid: Grid, most: int) -> str:
