@@ -100,7 +100,7 @@ def test_a_name_that_says_no_format_is_a_sentence(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", str(runs / "a"), "--output", str(tmp_path / "a.xlsx")]) == 2
-    assert "end its name in .csv, .jsonl or .parquet, or give --format" in capsys.readouterr().err
+    assert "end its name in .csv, .jsonl, .parquet, .tex or .zip, or give --format" in capsys.readouterr().err
 
 
 def test_a_search_among_runs_is_skipped_and_alone_it_is_a_sentence(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from assay.cli.flags import choice, option
+from assay.cli.flags import choice, given_flags, option
 from assay.cli.run_names import runs_named
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -25,8 +25,13 @@ row per task with the numbers of the leaderboard. An attempt that failed, or tha
 `outcome` says what happened. CSV is made for spreadsheets: a text that begins like a formula gets a ' before it,
 and invisible characters are escaped. JSON lines and Parquet hold every text unchanged.
 
+An output that ends in .tex is a table of scores and a paragraph on methods for a paper (labels: `--model
+LABEL=NAME` of the run), one that ends in .zip an archive of runs, task files and environment under one hash.
+
 examples:
   assay export runs/* --output attempts.csv
+  assay export runs/* --output paper.tex
+  assay export runs/* --output archive.zip
   assay export runs/* --rows tasks --format jsonl
   assay export runs/my-run --columns task,sample_id,score,prediction --output answers.parquet
   assay export runs/* --where 'outcome:wrong,failed and metadata.steps>=3' --output wrong.csv
@@ -49,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "add the samples of these attempts to a file that `assay run` takes, each with its origin: a task file "
         "NAME.jsonl, or for samples of a YAML task a run file NAME.yaml",
     )
-    option(parser, "--output FILE", "the file to write (default: standard output)")
+    option(
+        parser, "--output FILE", "the file to write, .csv, .jsonl, .parquet, .tex or .zip (default: standard output)"
+    )
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
     if options.as_task is not None:
         return save_task(options)
     output = None if options.output is None else Path(options.output)
+    if output is not None and output.suffix in PAPER:
+        return PAPER[output.suffix](output, options)
     form = format_of(options.format, output)
     names = None if options.columns is None else [name for name in options.columns.split(",") if name]
     sources = sources_of(options.runs)
@@ -80,6 +89,50 @@ def run(options: argparse.Namespace) -> int:
         write(table, form, file)
     print(f"wrote {output}", file=sys.stderr)
     return DONE
+
+
+def write_paper(output: Path, options: argparse.Namespace) -> int:
+    """The table and the methods paragraph of a paper, as LaTeX."""
+    from assay.pages.documents.paper import paper_document
+    from assay.pages.latex import latex
+    from assay.results.diff.paired_columns import read_side
+    from assay.results.report_settings import view_of_results
+    from assay.results.standings.standing_rows import standings_of
+    from assay.run_file import write_whole
+
+    refuse_table_flags(output, options)
+    runs = runs_named(options.runs)
+    view = view_of_results(runs)
+    sides = [read_side(run, view) for run in runs]
+    page = paper_document([side.board for side in sides], standings_of(sides, view))
+    write_whole(output, latex(page).encode())
+    print(f"wrote {output}: a table (package booktabs) and a paragraph on methods", file=sys.stderr)
+    return DONE
+
+
+def write_zip(output: Path, options: argparse.Namespace) -> int:
+    """The runs with their task files and the environment, under one hash."""
+    from assay.runs.later.archive import write_archive
+
+    refuse_table_flags(output, options)
+    archive = write_archive([Path(run) for run in runs_named(options.runs)], output)
+    for reason in archive.left_out:
+        print(f"left out: {reason}", file=sys.stderr)
+    print(f"wrote {output}: {len(archive.files):,} files, sha256 {archive.sha256}", file=sys.stderr)
+    return DONE
+
+
+PAPER = {".tex": write_paper, ".zip": write_zip}
+"""By the ending of the output: what is no table of attempts or tasks."""
+
+
+def refuse_table_flags(output: Path, options: argparse.Namespace) -> None:
+    """`UsageError` for what only a table of attempts or tasks has."""
+    for flag in ("format", "columns", "where"):
+        if getattr(options, flag) is not None:
+            raise UsageError(f"--output {output} is no table of attempts: leave out --{flag}")
+    if "rows" in given_flags(options):
+        raise UsageError(f"--output {output} is no table of attempts: leave out --rows")
 
 
 def save_task(options: argparse.Namespace) -> int:
@@ -109,7 +162,7 @@ def format_of(given: str | None, output: Path | None) -> str:
         return given or FORMATS[0]
     ending = output.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
-        raise UsageError(f"--output {output}: end its name in .csv, .jsonl or .parquet, or give --format")
+        raise UsageError(f"--output {output}: end its name in .csv, .jsonl, .parquet, .tex or .zip, or give --format")
     return ending
 
 
