@@ -35,7 +35,7 @@ def refuse_missing_columns(tasks: Iterable[Task], templates: Sequence[ReadsColum
 
 
 def _reads_parts(task: Task, field: str) -> bool:
-    """Whether a scorer reads the parts that the solver's `postprocessor` makes of an answer, which have other columns."""
+    """Whether a scorer reads the parts that the solver's `postprocessor` makes of an answer: other columns."""
     kind, _, rest = field.partition(".")
     keys = [part.key for part in task.definition.scorers if POSTPROCESS in part.options]
     return kind == "scorers" and any(rest == key or rest.startswith(f"{key}.") for key in keys)

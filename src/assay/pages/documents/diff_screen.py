@@ -134,7 +134,8 @@ def _changed(diff: BoardDiff) -> Sequence[str]:
     if changes:
         other = sum(each.answer for each in changes)
         flips = sum(task.flips for task in diff.tasks)
-        parts.append(f"{other:,} other answers to the same question, {flips:,} flipped")
+        if other or flips:
+            parts.append(f"{count_of(other, 'other answer')} to the same question, {flips:,} flipped")
         if rescored := sum(each.score_only for each in changes):
             parts.append(f"{rescored:,} of the same answer")
     if not diff.per_example:
