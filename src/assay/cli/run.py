@@ -27,7 +27,7 @@ from assay.cli.run_flags import (
     resources_of,
     reuse_rules,
 )
-from assay.cli.run_told import (
+from assay.cli.run_results import (
     of_model,
     print_grid,
     print_limits,

@@ -77,7 +77,7 @@ def _table(diff: BoardDiff) -> TextTable:
         header=[whole.header[at] for at in kept],
         rows=[[row[at] for at in kept] for row in rows],
         drops=("p", *P_CORRECTED.values(), "better", "worse"),
-        folds=quiet[:0:-1],
+        folds=[at for at in reversed(quiet) if at],
         folded="tasks without a significant difference",
     )
 

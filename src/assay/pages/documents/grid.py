@@ -18,7 +18,7 @@ _COLUMNS_BESIDE_EACH_OTHER = 6
 _TEXT, _EXPECTED, _ANSWER = 40, 20, 10
 """The most characters of a row, of what is expected, and of an answer."""
 _SHORT_TEXT, _SHORT = 14, 8
-"""The same where the columns would not fit beside each other."""
+"""The same where the columns would not fit otherwise."""
 _APART = ": "
 _WITHOUT_ANSWER = {"failed": "! failed", "timeout": "! timeout", "excluded": "excluded", "unscored": "no score"}
 

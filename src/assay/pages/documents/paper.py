@@ -14,7 +14,7 @@ from assay.text.numbers import MISSING, interval, level_text, number
 from assay.text.wording import count_of, few
 
 MOST_MODELS = 4
-"""Models that are columns beside each other; more are rows."""
+"""Models that get a column each; more are rows."""
 _SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort")
 
 

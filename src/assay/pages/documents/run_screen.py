@@ -76,7 +76,7 @@ def _of_tasks(board: Leaderboard) -> TextTable:
         rows=rows,
         numeric_from=2,
         summed=False,
-        folds=quiet[:0:-1],
+        folds=[at for at in reversed(quiet) if at],
         folded="tasks without failures",
     )
 

@@ -21,7 +21,7 @@ from assay.text.printable import one_line
 from assay.text.wording import few
 
 MOST_TASKS = 5
-"""Tasks that have columns of their own."""
+"""Tasks that get a column each."""
 _WIDEST = 3
 
 

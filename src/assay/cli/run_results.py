@@ -1,4 +1,4 @@
-"""What `assay run` tells of results: one of them with its closing lines, or several against each other."""
+"""What `assay run` prints of results: one of them with its closing lines, or several against each other."""
 
 from __future__ import annotations
 
