@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import json
 import os
 import select
@@ -105,6 +106,8 @@ def serve(path: str) -> None:
     """Until standard input ends."""
     import tests.end_to_end.preloaded  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # else the first collection in every command copies all that it shares with this process
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(64)
