@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 from tests.results.yaml_runs import EQUALS, Runs, only, python_scorer
 
+import assay
 from assay.pages.documents.leaderboard import notes
 from assay.results.outcomes import OUTCOMES
 from assay.viewer.builders import Builders
@@ -73,3 +75,25 @@ def test_values_that_some_samples_lack_are_reported(runs: Runs) -> None:
     row = only(board)
     assert (row.score, row.total, row.scored, row.unscored, row.coverage, row.remaining) == (3.0, 4, 2, 2, 0.5, 0)
     assert "t: the score is over 2: 2 of 4 attempts have no value for it" in notes(board)
+
+
+class SilentAboutTokens:
+    """A model that gives log-probabilities for every question but `b`."""
+
+    name = "silent"
+
+    async def generate(self, request: assay.Request) -> assay.Completion:
+        told = None if request.prompt == "b" else [{"token": "x", "logprob": -0.5}]
+        return assay.Completion(text="x", logprobs=told)
+
+
+def test_answers_without_the_log_probabilities_that_were_asked_for_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": each, "prompt": each, "targets": ["x"], "metric": "exact_match", "extras": {}} for each in "abc"]
+    Path("asked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    [with_them] = assay.evaluate("asked.jsonl", SilentAboutTokens(), logprobs=2)
+    assert with_them.leaderboard.notices == ["asked: 1 attempt without log-probabilities, which --logprobs asks for"]
+    [without] = assay.evaluate("asked.jsonl", SilentAboutTokens())
+    assert not without.leaderboard.notices

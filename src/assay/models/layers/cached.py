@@ -70,8 +70,8 @@ def refusal_of(cached: Cached, config: RunConfig) -> str:
     if config.cache:
         raise UsageError(
             f"--cache: {reason}, so cached answers could be another model's. Leave out --cache, or declare that this "
-            "model does not change: --model-arg cache=true, `cache: true` in a model file, or "
-            "`offers = ModelOffers(cache=True)` in your own class"
+            "model does not change: --model-arg cache=true, or `cache: true` among the options of a model file; in "
+            "Python of your own `offers = ModelOffers(cache=True)` in the model's class"
         )
     return f"answers are not cached: {reason}"
 

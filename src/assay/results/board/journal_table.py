@@ -116,6 +116,8 @@ class TaskTable:
     nothing_extracted: int = 0
     unasked: int = 0
     """Attempts with an answer for which the evaluated model was not called."""
+    without_logprobs: int = 0
+    """Attempts at which it was called, and gave no log-probability."""
     measure: Measure = field(default_factory=Measure)
     spent: Spending = field(default_factory=Spending)
     judges: dict[str, Spending] = field(default_factory=dict)
@@ -152,6 +154,7 @@ class TaskTable:
                     self._count_signs(completion.raw)
             self.truncated += truncated
             self.prompts_cut += cut
+            self.without_logprobs += bool(line.trace.completions) and not has_logprobs
         self.digest = (self.digest + _digest(line)) & DIGEST_MASK
         if line.asked_again:
             self.asked_again.update(line.asked_again)

@@ -58,6 +58,7 @@ from assay.stats.failure_bounds import whole_bounds, with_bounds
 from assay.stats.score_table import ScoreTable
 from assay.tasks.descriptions import largest_loss_of
 from assay.tasks.task_parts import task_parts
+from assay.text.wording import count_of
 
 _L = TypeVar("_L", bound=AttemptLine)
 
@@ -147,6 +148,7 @@ def _board(
             *_answers_of_earlier_runs(tables, run),
             *_partial_imports(run.definitions),
             *_answered_without_the_model(run.definitions, tables),
+            *_without_logprobs(tables, run),
             *template_notices(run),
             *stretch_notices([first_versions(run), *stretches], damaged, answered),
             *_notices(tables, view),
@@ -419,6 +421,17 @@ def _answered_without_the_model(definitions: Sequence[TaskDefinition], tables: M
                 "solver's own, not the model's"
             )
     return sentences
+
+
+def _without_logprobs(tables: Mapping[str, TaskTable], run: RunFile) -> list[str]:
+    """What `--logprobs` asked for and some answers do not have: servers may leave it out without a word."""
+    if run.config.logprobs is None:
+        return []
+    return [
+        f"{name}: {count_of(table.without_logprobs, 'attempt')} without log-probabilities, which --logprobs asks for"
+        for name, table in tables.items()
+        if table.without_logprobs
+    ]
 
 
 def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:
