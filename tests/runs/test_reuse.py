@@ -203,6 +203,49 @@ def test_answers_that_may_be_sampled_run_again_unless_the_project_takes_them(
     assert foretold(planned(capsys, *model, ref="HEAD")) == {"one": ALL_KEPT, "two": ALL_KEPT}
 
 
+SERVED = """\
+from pathlib import Path
+
+from assay import ModelOffers, Served
+
+
+class Remote:
+    name = "remote"
+    offers = ModelOffers(remote=True{declared})
+
+    def generate(self, prompts):
+        return list(prompts)
+
+    async def served(self):
+        digest = Path("digest.txt").read_text()
+        return Served(strong={{"digest": digest}}) if digest else None
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "then", "now", "why"),
+    [
+        ("", "abc", "abc", ""),
+        ("", "abc", "abd", "the model has other weights"),
+        (", cache=True", "abc", "abd", "the model has other weights"),
+        ("", "", "", "the model may have changed under the same name, and does not say which weights it serves"),
+        ("", "abc", "", "the model may have changed under the same name, and does not say which weights it serves"),
+        (", cache=True", "", "", ""),
+    ],
+)
+def test_answers_are_taken_of_a_model_that_is_known_to_be_the_same(
+    project: Path, capsys: pytest.CaptureFixture[str], declared: str, then: str, now: str, why: str
+) -> None:
+    write("assay.yaml", "version: 1\nreuse: {sampled: true}\n")
+    module = "steady" if declared else "served"  # each is imported once in this process
+    write(f"models/{module}.py", SERVED.format(declared=declared))
+    write("digest.txt", then)
+    model = ["--model", f"models.{module}:Remote"]
+    assert main(["run", "tasks", *model, "--quiet"]) == 0
+    write("digest.txt", now)
+    assert {row["why"] for row in planned(capsys, *model, ref="HEAD").values()} == {why}
+
+
 def test_results_that_are_too_old_are_not_taken(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write("assay.yaml", "version: 1\nreuse: {max_age: 1 h}\n")
     [folder] = Path("runs").iterdir()

@@ -22,19 +22,22 @@ from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.regular_file import read_regular
 from assay.core.run import Stop, remaining_work
-from assay.core.seams import Model, Work, offers_of
+from assay.core.seams import Model, Served, Work, offers_of
 from assay.core.task import Task
 from assay.core.types import Failure, Record, TaskDefinition
 from assay.datasets.content import awaited, is_elsewhere
 from assay.formats.project.discovery import current_project
 from assay.formats.project.selection import project_tasks
+from assay.models.served import served_by
 from assay.results.board.board_types import read_leaderboard_file
+from assay.results.board.stretches import answering, read_stretches
 from assay.run_file import ReusedTask, RunFile, read_run_file, sealed_as
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.folder import what_changed
 from assay.runs.git_commit import COMMIT, commit_of
 from assay.runs.later.rescore import Answers, asks_the_same
 from assay.runs.preview import first_requests
+from assay.runs.stretches import agree
 from assay.tasks.task_parts import scorer_parts, task_parts
 from assay.text.ages import age_text, seconds_between
 from assay.text.wording import count_of, few
@@ -47,7 +50,6 @@ ALWAYS = "always"
 """The tag of tasks that are run whatever an earlier result has."""
 RESCORED = "to_be_scored"
 """The kind of the failure that stands for a score which is not there yet."""
-_LOOPBACK = ("//localhost", "//127.", "//[::1]", "@localhost", "@127.")
 
 Outcome = Literal["same", "rescore", "run", "new"]
 
@@ -115,6 +117,8 @@ class ReusePlan:
     _reasons: dict[str, str] = field(default_factory=dict)
     """Of tasks of which nothing is taken, why."""
     _whys: dict[str, str] = field(default_factory=dict)
+    _served: Served | None = None
+    """What the model says that it serves; None until it was asked."""
 
     async def prepare(self) -> ReusePlan:
         """Find out of which tasks nothing can be taken."""
@@ -238,8 +242,8 @@ class ReusePlan:
 
     async def _unsteady(self, task: Task) -> str | None:
         """Why the answers of this model are not those it would give now."""
-        if any(mark in str(value) for value in self.run.model.values() for mark in _LOOPBACK):
-            return "the model is a server on this machine, which may serve anything"
+        if other := await self._other_weights():
+            return other
         if self.rules.sampled:
             return None
         offers = offers_of(self.model)
@@ -254,6 +258,23 @@ class ReusePlan:
             given = usual if request.temperature is None else request.temperature
             if given != 0 and request.continuation is None and not request.embed:
                 return _SAMPLED if given is None else f"sampled at temperature {given:g}"
+        return None
+
+    async def _other_weights(self) -> str | None:
+        """Why the model may be another under the same name and settings. Own code is known by its hash, in them."""
+        assert self.baseline is not None  # noqa: S101 - without one nothing is taken
+        if self._served is None:
+            self._served = await served_by(self.model) or Served()
+        now = self._served.strong
+        stretches, damaged = read_stretches(self.baseline.folder)
+        before = [] if damaged else [stretch.served for stretch in answering(stretches)]
+        if now and before and all(served is not None and served.strong for served in before):
+            same = all(agree(served.strong, now) for served in before if served is not None)
+            return None if same else "the model has other weights"
+        offers = offers_of(self.model)
+        no_longer_says = any(served is not None and served.strong for served in before) and not now
+        if not offers.cache and (no_longer_says or (offers.remote and not offers.cacheable)):
+            return "the model may have changed under the same name, and does not say which weights it serves"
         return None
 
     def _age(self, task: str) -> float:
