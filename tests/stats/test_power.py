@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from assay.stats.answers_of_tasks import AnswersOfTasks
+from assay.stats.expected import EarlierScores, of_two_runs
 from assay.stats.guarded import p_values, spread_of
+from assay.stats.intervals import Floats
 from assay.stats.mcnemar_power import detectable_share_difference
 from assay.stats.paired import AnswerPairs, compare
 from assay.stats.power import Expected, power_of, samples_needed, smallest_difference
@@ -54,6 +59,36 @@ def test_power_of_graded_scores_is_what_the_guarded_test_has(n: int, deviation: 
         [p_values(spread_of(random.normal(difference, deviation, n)), (-1.0, 1.0))[0] <= 0.025 for _ in range(1000)]
     )
     assert power_of([scores(n, deviation)], difference) == pytest.approx(found, abs=0.035)
+
+
+def rare_losses(n: int, random: np.random.Generator) -> Floats:
+    """Small gains, and one loss in twenty of most of the scale."""
+    return np.where(random.random(n) < 0.05, -0.6, random.normal(0.06, 0.05, n))
+
+
+def right_tailed(n: int, random: np.random.Generator) -> Floats:
+    return random.beta(2.0, 8.0, n)
+
+
+@pytest.mark.parametrize("draw", [rare_losses, right_tailed])
+@pytest.mark.parametrize("group", [1, 4])
+def test_power_from_two_skewed_runs_is_what_their_comparison_has_on_either_side(
+    draw: Callable[[int, np.random.Generator], Floats], group: int
+) -> None:
+    random, n, difference = np.random.default_rng(6), 150 * group, 0.035
+    samples, centre = np.arange(40_000), float(draw(400_000, random).mean())
+    groups = samples // group
+    before = np.full(len(samples), 0.5)
+    after = before + np.repeat(draw(len(samples) // group, random), group)
+    first, second = (EarlierScores(samples=samples, values=each, groups=groups) for each in (before, after))
+    task = of_two_runs(first, second, n, share=True).expected
+    tail = math.copysign(1.0, task.third)
+    for easier, side in ((False, -tail), (True, tail)):
+        found = []
+        for _ in range(1500):
+            drawn = np.repeat(draw(n // group, random), group) - centre + side * difference
+            found.append(p_values(spread_of(drawn, groups[:n]), (-1.0, 1.0))[0 if side > 0.0 else 1] <= 0.025)
+        assert power_of([task], difference, easier=easier) == pytest.approx(np.mean(found), abs=0.03)
 
 
 @pytest.mark.parametrize(("n", "effect"), [(30, 0.5), (100, 0.3), (400, 0.14)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from assay.stats.guarded import spread_of
 from assay.stats.intervals import Codes, Floats, is_binary
 from assay.stats.power import Expected
 from assay.stats.variance import Readings, variance_split
@@ -61,12 +62,15 @@ def of_two_runs(first: EarlierScores, second: EarlierScores, samples: int, *, sh
     right_wrong = share and all(is_binary(side.values) for side in sides)
     seen = float((differences**2).mean() if right_wrong else differences.var(ddof=1)) if len(differences) > 1 else 0.0
     noise = sum(each or 0.0 for each in noises)
+    group = group_size(groups, np.arange(len(groups)))
+    skewed = share and not right_wrong and len(differences) > 1
     expected = Expected(
         samples=samples,
         variance=seen + hidden,
         noise=min(noise, seen + hidden),
+        third=spread_of(differences, groups).third * (len(differences) / group) ** 2 if skewed else 0.0,
         right_wrong=right_wrong,
-        group=group_size(groups, np.arange(len(groups))),
+        group=group,
         icc=intraclass_correlation(differences, groups),
         largest_difference=1.0 if share else None,
     )

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from assay.stats.intervals import Floats, Interval, check_level, cluster_degrees, sums_by_cluster, too_few
+from assay.stats.quantiles import normal_cdf
 from assay.stats.search import smallest
 from assay.stats.task_means import quantile, satterthwaite, tail
 
@@ -151,20 +152,38 @@ def p_values(spread: Spread, scale: tuple[float, float], null: float = 0.0) -> t
 def guarded_power(spread: Spread, mean: float, reach: float, level: float) -> float:
     """The chance that units with this spread show a true mean to be above 0, on a scale from −reach to reach.
 
-    The spread is taken to be symmetric and the same whatever the mean is.
+    Spread and skewness are taken to be the same whatever the mean is. A skewed sample's mean and standard error move
+    together: where the long tail is on the far side of 0 the mean is found more often, and where it is a few large
+    losses less often.
     """
+    if spread.units < 2:
+        return 0.0
     q = quantile(0.5 + level / 2.0, spread.degrees)
-    root, skew = _guarded(replace(spread, mean=mean, third=0.0), -reach, VERDICT)
-    beyond = mean - q * root - skew * (1.0 + 2.0 * q * q) / 6.0
+    weight = (1.0 + 2.0 * q * q) / 6.0
+    root, skew = _guarded(replace(spread, mean=mean), -reach, VERDICT)
+    beyond = mean - q * root - skew * weight
     if spread.second <= 0.0:
         return float(beyond > 0.0)
-    chance = tail(abs(beyond) / math.sqrt(spread.second), spread.degrees)
-    return 1.0 - chance if beyond >= 0.0 else chance
+    # how the lower end moves with the mean and with the squared error, which vary together by the third moment
+    lost, square = spread.pad * (reach + mean), root * root
+    of_skew = (3.0 * lost * lost - 2.0 * skew * lost) * spread.pad / square if skew else 0.0
+    by_mean = 1.0 - q * lost * spread.pad / root - weight * of_skew
+    by_square = weight * skew / square - q / (2.0 * root)
+    # of a squared error, as of Poisson counts: the kurtosis is 3 and the squared skewness
+    of_square = 2.0 * spread.second**2 / spread.degrees + spread.third**2 / spread.second
+    variance = by_mean**2 * spread.second + 2.0 * by_mean * by_square * spread.third + by_square**2 * of_square
+    return normal_cdf(beyond / math.sqrt(variance)) if variance > 0.0 else float(beyond > 0.0)
+
+
+def harder_side(spread: Spread) -> Spread:
+    """The spread as it is for the side on which a difference is harder to find."""
+    return replace(spread, third=-abs(spread.third))
 
 
 def detectable_mean(spread: Spread, reach: float, level: float, power: float) -> float | None:
-    """The true mean that such units find above 0 with this power; None where that is more than the scale allows."""
-    return smallest(lambda mean: guarded_power(spread, mean, reach, level) >= power, reach)
+    """The true mean that such units find on either side with this power; None where the scale allows none so large."""
+    harder = harder_side(spread)
+    return smallest(lambda mean: guarded_power(harder, mean, reach, level) >= power, reach)
 
 
 def _guarded(spread: Spread, low: float, pads: float) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from assay.stats.guarded import (
     enlarged,
     guarded_interval,
     guarded_power,
+    harder_side,
     mirrored,
     p_above,
     p_values,
@@ -290,14 +291,14 @@ class GuardedPairs(PairedEvidence, frozen=True, tag="guarded-t"):
 
     @override
     def detectable(self, level: float, power: float) -> float | None:
-        return detectable_mean(self.spread, self.reach, level, power) if self.spread.units > 1 else None
+        return detectable_mean(self.spread, self.reach, level, power)
 
     @override
     def needed(self, difference: float, level: float, power: float) -> int:
-        units = self.spread.units
+        units, harder = self.spread.units, harder_side(self.spread)
 
         def enough(count: int) -> bool:
-            return guarded_power(enlarged(self.spread, count / units), difference, self.reach, level) >= power
+            return guarded_power(enlarged(harder, count / units), difference, self.reach, level) >= power
 
         return fewest(enough, least=units)
 

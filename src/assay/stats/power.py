@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.stats.answers_of_tasks import combined_error
-from assay.stats.guarded import Spread, combined, guarded_power
+from assay.stats.guarded import Spread, combined, guarded_power, harder_side
 from assay.stats.mcnemar_power import mcnemar_power
 from assay.stats.search import fewest, smallest
 from assay.stats.task_means import quantile, tail
@@ -28,6 +29,9 @@ class Expected(Struct, frozen=True, kw_only=True):
     """Of the difference of two single attempts at a sample; of right/wrong answers the share of pairs that differ."""
     noise: float = 0.0
     """The part of it that is another one at the next attempt, of both models together: repeats reduce it."""
+    third: float = 0.0
+    """The third central moment of the differences on a scale, each weighed by the samples in its group; 0 where they
+    are as often on one side as on the other."""
     right_wrong: bool
     group: float = 1.0
     """Samples per group, where samples come in groups."""
@@ -45,11 +49,13 @@ def power_of(
     repeat: int = 1,
     level: float = 0.95,
     on_top: bool = False,
+    easier: bool = False,
 ) -> float:
     """The chance that the test finds this true difference of the mean of the tasks.
 
     `samples` are those of all tasks together, in the proportions at hand. Right/wrong answers differ as often as
-    expected whatever the difference is, or as often and the difference `on_top`.
+    expected whatever the difference is, or as often and the difference `on_top`. Where the differences are skewed, one
+    side is harder to find: the chance is that of the harder one, unless `easier`.
     """
     sizes = _sizes(tasks, samples)
     alone = tasks[0] if len(tasks) == 1 else None
@@ -63,8 +69,8 @@ def power_of(
     if alone is None and repeat == 1 and all(task.right_wrong and task.group == 1.0 for task in tasks):
         return _power_of_t(difference, *combined_error(spreads, sizes), level)
     reach = max(task.largest_difference or 0.0 for task in tasks)
-    whole = spreads[0] if alone is not None else combined(spreads, reach)
-    return guarded_power(whole, difference, reach, level) if whole.units > 1 else 0.0
+    whole = harder_side(spreads[0] if alone is not None else combined(spreads, reach))
+    return guarded_power(replace(whole, third=-whole.third) if easier else whole, difference, reach, level)
 
 
 def samples_needed(
@@ -134,7 +140,7 @@ def _spread(task: Expected, samples: float, difference: float, repeat: int, *, o
     return Spread(
         mean=difference,
         second=each * (1.0 + (task.group - 1.0) * task.icc) / samples,
-        third=0.0,
+        third=task.third / units**2,
         pad=1.0 / units,
         degrees=max(1.0, units - 1.0),
         units=int(units),
