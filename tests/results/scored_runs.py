@@ -19,6 +19,7 @@ from assay.core.types import (
     Record,
     Score,
     TaskDefinition,
+    TaskLabels,
     Trace,
 )
 from assay.results.board.board_types import write_leaderboard_file
@@ -39,6 +40,8 @@ class Scores(NamedTuple):
     """The group of each sample."""
     bounds: tuple[float, float] | None = (0.0, 1.0)
     """None for values without a scale."""
+    weight: float = 1.0
+    """In the overall score."""
 
 
 def write_scored(folder: Path, tasks: Mapping[str, Scores], *, model: str = "", created: str = "2026-01-01") -> Path:
@@ -78,6 +81,7 @@ def _definition(task: str, scores: Scores, size: int) -> TaskDefinition:
         scorers=(PartSpec(key="match", use="metric", options={"metric": "exact_match"}),),
         aggregates=(PartSpec(key="headline", use="mean", options={"field": _field(scores), **scale}),),
         metric=task,
+        shown=TaskLabels(weight=scores.weight),
     )
 
 

@@ -1,8 +1,8 @@
 """Every place where a result or a comparison of results is shown, in one list.
 
 A surface that shows numbers of one run has `run`; one that concludes something about two has `pair`. Whoever adds a
-surface adds it here, and every property of `test_properties.py` holds for it; `test_surfaces.py` fails while a command
-or a request of the viewer is neither listed nor named as showing no result.
+surface adds it here, and every property of `test_surfaces.py` holds for it, which fails while a command or a request
+of the viewer is neither listed nor named as showing no result.
 """
 
 from __future__ import annotations

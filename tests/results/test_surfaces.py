@@ -209,6 +209,28 @@ def test_models_are_ranked_over_the_tasks_of_the_overall_score(
     assert ranked(*runs)[OVERALL] == Verdict("no", 0.0, p_value=1.0)
 
 
+def test_a_task_that_weighs_more_does_so_on_every_surface(tmp_path: Path) -> None:
+    """The task that gets worse counts three times: over all, the second run is the worse one."""
+    random = np.random.default_rng(14)
+
+    def run(name: str, chances: tuple[float, float], created: str) -> Path:
+        light, heavy = (answers(random, 80, chance) for chance in chances)
+        tasks = {"light": Scores(light), "heavy": Scores(heavy, weight=3.0)}
+        return write_scored(tmp_path / name, tasks, model="m", created=created)
+
+    a, b = run("a", (0.6, 0.9), "2026-01-01"), run("b", (0.9, 0.4), "2026-01-02")
+    before, after = (board_file(each)[OVERALL].score or 0.0 for each in (a, b))
+    for surface in PAIRS:
+        assert surface.pair is not None
+        verdict = surface.pair(a, b)[OVERALL]
+        assert verdict.word == "worse", surface.name
+        assert close(verdict.difference, after - before, exact=surface.exact), surface.name
+    [found] = json.loads(said("history", tmp_path, "--json"))
+    assert found["runs"][1]["verdict"] == "worse"
+    assert found["runs"][1]["difference"] == pytest.approx(after - before)
+    assert gate(a, b, "no-significant-drop") == "not met"
+
+
 @pytest.mark.parametrize("seed", seeds(range(1)))
 def test_swapping_two_runs_negates_everything(seed: int, written: Callable[[Pair], tuple[Path, Path]]) -> None:
     a, b = written(pair_of(np.random.default_rng([5, seed])))

@@ -1,4 +1,4 @@
-"""What the pairs of several tasks say about the mean of the tasks' differences, each task with the same weight."""
+"""What the pairs of several tasks say about the mean of the tasks' differences."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from assay.overriding import override
-from assay.stats.guarded import Spread, combined, combined_open
+from assay.stats.guarded import Spread, combined, combined_open, scaled
 from assay.stats.intervals import Floats, Interval
 from assay.stats.paired_evidence import (
     AnswerPairs,
@@ -100,9 +101,16 @@ def combined_error(spreads: Sequence[Spread], sizes: Sequence[float]) -> tuple[f
 
 
 def evidence_of_tasks(
-    tasks: Sequence[AnswerPairs | GuardedPairs | OpenPairs], reach: float = 1.0
+    tasks: Sequence[AnswerPairs | GuardedPairs | OpenPairs], factors: Sequence[float] = ()
 ) -> AnswersOfTasks | GuardedPairs | OpenPairs:
-    """Right/wrong answers together, scores on a scale by a guarded t; without a guard where one has no scale."""
+    """Right/wrong answers together, scores on a scale by a guarded t; without a guard where one has no scale.
+
+    `factors` say how much each task counts in the mean, on average 1; without them all count alike.
+    """
+    reach = 1.0
+    if len(set(factors)) > 1:
+        reach = max(factors)
+        tasks = [_counted(task, factor) for task, factor in zip(tasks, factors, strict=True)]
     answers = tuple(task for task in tasks if isinstance(task, AnswerPairs))
     if len(answers) == len(tasks):
         return AnswersOfTasks(answers)
@@ -111,3 +119,10 @@ def evidence_of_tasks(
         spreads, had = [item.spread for item in scored], [item.had for item in scored]
         return GuardedPairs(combined(spreads, reach), had=combined(had, reach), reach=reach)
     return OpenPairs(combined_open([task.spread for task in tasks]))
+
+
+def _counted(task: AnswerPairs | GuardedPairs | OpenPairs, factor: float) -> GuardedPairs | OpenPairs:
+    """A task whose differences count this much: one right answer is no longer as good as another."""
+    if isinstance(task, OpenPairs):
+        return OpenPairs(replace(task.spread, mean=task.spread.mean * factor, error=task.spread.error * factor))
+    return GuardedPairs(scaled(task.spread, factor), had=scaled(task.had, factor), reach=factor)

@@ -123,6 +123,16 @@ def p_above(spread: Spread, low: float, null: float = 0.0, *, pads: float = VERD
     return tail(q, spread.degrees)
 
 
+def scaled(spread: Spread, factor: float) -> Spread:
+    """The spread of the values times a factor, on a scale that is as much longer."""
+    return replace(
+        spread,
+        mean=spread.mean * factor,
+        second=spread.second * factor**2,
+        third=spread.third * factor**3,
+    )
+
+
 def mirrored(spread: Spread) -> Spread:
     """The spread of the values with their signs turned, for questions about the upper end."""
     return replace(spread, mean=-spread.mean, third=-spread.third)

@@ -94,22 +94,18 @@ class PairTests:
         return p
 
     def _p_value(self, i: int, j: int) -> float:
-        weighted = set(self._weights) != {1.0}
-        tasks = [
-            _evidence(task, weight, i, j, weighted=weighted)
-            for task, weight in zip(self._tasks, self._weights, strict=True)
-        ]
-        return tasks[0].p_value if len(tasks) == 1 else evidence_of_tasks(tasks, max(self._weights)).p_value
+        tasks = [_evidence(task, i, j) for task in self._tasks]
+        return tasks[0].p_value if len(tasks) == 1 else evidence_of_tasks(tasks, self._weights).p_value
 
 
-def _evidence(task: _Task, weight: float, i: int, j: int, *, weighted: bool) -> AnswerPairs | GuardedPairs | OpenPairs:
-    """What one task says about two models; `weighted` where a win counts more in one task than in another."""
-    if task.wins is not None and not weighted:
+def _evidence(task: _Task, i: int, j: int) -> AnswerPairs | GuardedPairs | OpenPairs:
+    """What one task says about two models."""
+    if task.wins is not None:
         return AnswerPairs(round(task.wins[i, j]), round(task.wins[j, i]), task.n, right=round(task.right[j]))
-    spread = _spread(task, weight, i, j)
+    spread = _spread(task, i, j)
     if task.on_scale:
-        return GuardedPairs(spread, had=spread, reach=weight)
-    return OpenPairs(skewed_t_of(spread, float(task.squares[i, j]) * weight**2))
+        return GuardedPairs(spread, had=spread)
+    return OpenPairs(skewed_t_of(spread, float(task.squares[i, j])))
 
 
 def _squares_of_differences(products: Floats) -> Floats:
@@ -120,11 +116,11 @@ def _squares_of_differences(products: Floats) -> Floats:
     return np.where(squares <= 1e-12 * most, 0.0, squares)
 
 
-def _spread(task: _Task, weight: float, i: int, j: int) -> Spread:
+def _spread(task: _Task, i: int, j: int) -> Spread:
     return Spread(
-        mean=float(task.means[i, j]) * weight,
-        second=float(task.seconds[i, j]) * weight**2,
-        third=float(task.thirds[i, j]) * weight**3,
+        mean=float(task.means[i, j]),
+        second=float(task.seconds[i, j]),
+        third=float(task.thirds[i, j]),
         pad=task.pad,
         degrees=task.degrees,
         units=task.units,

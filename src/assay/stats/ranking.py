@@ -195,15 +195,17 @@ def pair_tests(
     groups: Sequence[ArrayLike | None] | None = None,
     chance: Sequence[float] | None = None,
     shares: Sequence[bool] | None = None,
+    factors: Sequence[float] | None = None,
 ) -> PairTests:
     """Every two models tested on the mean over tasks, normalised between chance and 1; `shares` says which tasks have
-    scores from 0 to 1, None that all have.
+    scores from 0 to 1, None that all have, and `factors` how much each counts in the mean, None that all count alike.
     """
     tests = PairTests(models)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     kinds = [True] * len(tasks) if shares is None else shares
-    for matrix, low, clusters, is_share in zip(tasks, lows, groups or [None] * len(tasks), kinds, strict=True):
-        tests.add(_checked(matrix, models), clusters, weight=1.0 / (1.0 - low), on_scale=is_share)
+    clustered, counts = groups or [None] * len(tasks), factors or [1.0] * len(tasks)
+    for matrix, low, clusters, is_share, factor in zip(tasks, lows, clustered, kinds, counts, strict=True):
+        tests.add(_checked(matrix, models), clusters, weight=factor / (1.0 - low), on_scale=is_share)
     return tests
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.core.describe import Range
 from assay.core.types import Bounds, Summary
-from assay.results.board.board_types import ScoreInterval, TaskRow
+from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
 from assay.stats.combined_means import TaskScore, combined_mean_interval
 
 
@@ -46,6 +46,14 @@ def _mean(rows: Sequence[TaskRow]) -> float:
 def is_weighted(rows: Sequence[TaskRow]) -> bool:
     """Whether tasks count differently."""
     return len({row.weight for row in rows}) > 1
+
+
+def factors_of(boards: Sequence[Leaderboard], tasks: Sequence[str]) -> list[float]:
+    """How much each task counts in the mean of these, 1 on average; 1 each where the results weigh them differently."""
+    weights = [[row.weight for task in tasks for row in board.tasks if row.task == task] for board in boards]
+    alike = all(known == weights[0] for known in weights) and len(weights[0]) == len(tasks)
+    total = math.fsum(weights[0])
+    return [weight * len(tasks) / total for weight in weights[0]] if alike and total > 0.0 else [1.0] * len(tasks)
 
 
 def shares_of(rows: Sequence[TaskRow]) -> list[float]:

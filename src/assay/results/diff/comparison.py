@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard, TaskRow
-from assay.results.board.overall import overall_rows
+from assay.results.board.overall import factors_of, overall_rows
 from assay.results.board.stretches import canary_agreement, last_canary, overridden_settings, same_model, served_changes
 from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
 from assay.results.diff.overall_difference import corrected_overall, overall_diff
@@ -438,7 +438,7 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
             *labelled(labels, [overridden_settings(board.stretches) for board in (first, second)]),
             *missing_group(view, [task.groupless for side in sides for task in side.tasks.values()]),
         ],
-        overall=overall_diff([*compared.values()], view.level)
+        overall=overall_diff([*compared.values()], view.level, factors_of((first, second), [*compared]))
         if len(compared) > 1 and not all(task.unchanged for task in tasks)
         else None,
     )

@@ -15,7 +15,7 @@ from assay.stats.paired_evidence import Basis, GuardedPairs, OpenPairs
 
 
 class OverallDiff(Struct, frozen=True, kw_only=True):
-    """The mean over tasks of their mean differences, each task with the same weight."""
+    """The mean over tasks of their mean differences, each with the weight of its task."""
 
     difference: float
     interval: Interval

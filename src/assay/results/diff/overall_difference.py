@@ -1,4 +1,4 @@
-"""The overall difference of two results: the mean of the tasks' mean differences, each task with the same weight."""
+"""The overall difference of two results: the mean of the tasks' mean differences, each with the weight of its task."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from assay.stats.families import Corrected
 from assay.stats.paired import PairedComparison
 
 
-def overall_diff(compared: Sequence[PairedComparison], level: float) -> OverallDiff:
-    """Tested as the tasks are: exactly where few right/wrong answers differ, by a guarded t of scores on a scale."""
-    evidence = evidence_of_tasks([task.evidence for task in compared if task.evidence is not None])
+def overall_diff(
+    compared: Sequence[PairedComparison], level: float, factors: Sequence[float] | None = None
+) -> OverallDiff:
+    """Tested as the tasks are: exactly where few right/wrong answers differ, by a guarded t of scores on a scale.
+
+    `factors` say how much each task counts, 1 on average; without them all count alike.
+    """
+    counts = factors or [1.0] * len(compared)
+    evidence = evidence_of_tasks([task.evidence for task in compared if task.evidence is not None], counts)
+    differences = [factor * (task.difference or 0.0) for task, factor in zip(compared, counts, strict=True)]
     return OverallDiff(
-        difference=math.fsum(task.difference or 0.0 for task in compared) / len(compared),
+        difference=math.fsum(differences) / len(compared),
         interval=evidence.interval(level),
         margin_interval=evidence.margin_interval(level),
         p_value=evidence.p_value,

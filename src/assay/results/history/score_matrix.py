@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.results.board.overall import factors_of
 from assay.results.diff.ends import filled, is_unbounded
 from assay.results.diff.paired_columns import Columns, Side
 from assay.stats.intervals import Floats
@@ -27,19 +28,19 @@ class RunScores(NamedTuple):
 
 class ScoreMatrix:
     """Rows are the samples (or clusters of them) of the first run, weighted so that the mean over rows is the score:
-    each task counts the same.
+    each task counts with its weight.
     """
 
     def __init__(self, first: Side, tasks: Sequence[str]) -> None:
         self._tasks = list(tasks)
         self._samples: dict[str, NDArray[np.int64]] = {}
         codes, weights, self._rows = [], [], 0
-        for task in self._tasks:
+        for task, factor in zip(self._tasks, factors_of([first.board], self._tasks), strict=True):
             columns = first.tasks[task].by_sample()
             self._samples[task] = columns.identities
             distinct, own = np.unique(columns.groups, return_inverse=True)
             codes.append(own + self._rows)
-            weights.append(np.full(len(columns), 1.0 / len(columns)))
+            weights.append(np.full(len(columns), factor / len(columns)))
             self._rows += len(distinct)
         self.samples = sum(map(len, weights))
         self._weights = np.concatenate(weights) * self.samples / len(self._tasks)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.results.board.board_types import TaskRow
-from assay.results.board.overall import overall_interval, overall_score
+from assay.results.board.overall import factors_of, overall_interval, overall_score
 from assay.results.diff.ends import filled, is_unbounded
 from assay.results.diff.paired_columns import Columns, Side
 from assay.results.diff.sentences import NO_NUMBERS
@@ -42,7 +42,8 @@ def ranks_of(
         scores, groups = [matrix.scores for matrix in matrices], [matrix.groups for matrix in matrices]
         lows = [chance.get(name, 0.0) for name in shared]
         shares = [all(row.range == UNIT for side in sides for row in _rows(side, name)) for name in shared]
-        tested = pair_tests(len(labels), scores, groups=groups, chance=lows, shares=shares)
+        factors = factors_of([side.board for side in sides], shared)
+        tested = pair_tests(len(labels), scores, groups=groups, chance=lows, shares=shares, factors=factors)
         ranges = rank_ranges(
             labels, scores, groups=groups, normalisation=normalisation, chance=lows, level=view.level, tested=tested
         )
