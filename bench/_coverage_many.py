@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from bench._coverage_cell import LEVEL, ONE_SIDE, Floats, Outcome, Random, Row, Trial, holds
 
+from assay.stats.expected import EarlierScores, of_two_runs
 from assay.stats.families import CORRECTED_BY, Correction, correct, holm
 from assay.stats.guarded import detectable_mean, p_values, spread_of
 from assay.stats.intervals import Interval, wilson
 from assay.stats.mcnemar_power import detectable_share_difference
 from assay.stats.pair_tests import PairTests
 from assay.stats.paired_evidence import AnswerPairs
-from assay.stats.power import Expected, power_of
+from assay.stats.power import Expected, power_of, smallest_difference
 from assay.stats.ranking import ranges_of, rank_ranges_of_scores
 from assay.stats.subgroups import against_rest
 from assay.stats.task_means import TaskMean, mean_of_tasks_interval
@@ -223,7 +225,46 @@ def plans() -> list[Row]:
         trial, promised = repeated(200, tries, 0.08)
         rows.append(Row(section, "guarded t", f"`plan`: right/wrong, {tries} attempts, a difference of 0.08", "finds",
                         round(promised, 3), {"200": trial}, 2000))  # fmt: skip
+    skewed = "few of the samples have the values that make the differences skewed"
+    for kind, data in (("losses", "small gains, one in twenty loses 0.6"), ("tailed", "right-tailed, Beta(2, 8)")):
+        for group in (1, 4):
+            units = f", in groups of {group}" if group > 1 else ""
+            trials = {f"{n}" if group == 1 else f"{n} × {group}": _planned(kind, n, group) for n in (50, 100, 300)}
+            rows.append(Row(section, "guarded t", f"`plan` from two runs: {data}{units}", "finds", 0.8, trials, 2000,
+                            why=skewed if kind == "losses" else ""))  # fmt: skip
     return rows
+
+
+def _planned(kind: str, units: int, group: int) -> Trial:
+    """The smallest difference that a plan promises to find, on the side where that is harder."""
+    groups = np.repeat(np.arange(units), group)
+
+    def once(random: Random) -> Outcome:
+        drawn = np.repeat(_skewed(kind, random, units), group) + _smallest(kind, units, group)
+        return Outcome(p_values(spread_of(drawn, groups), (-1.0, 1.0))[0] <= ONE_SIDE)
+
+    return once
+
+
+def _skewed(kind: str, random: Random, count: int) -> Floats:
+    """Differences of mean 0."""
+    if kind == "losses":
+        return np.where(random.random(count) < 0.05, -0.6, random.normal(0.06, 0.05, count)) - 0.027
+    return 0.2 - random.beta(2.0, 8.0, count)
+
+
+@cache
+def _smallest(kind: str, units: int, group: int) -> float:
+    """From two earlier runs that differ so."""
+    samples = np.arange(40_000 * group)
+    differences = np.repeat(_skewed(kind, np.random.default_rng(3), 40_000), group)
+    before = np.full(len(samples), 0.5)
+    runs = [
+        EarlierScores(samples=samples, values=values, groups=samples // group)
+        for values in (before, before + differences)
+    ]
+    task = of_two_runs(runs[0], runs[1], units * group, share=True).expected
+    return smallest_difference([task]) or 0.0
 
 
 def parts() -> list[Row]:

@@ -85,7 +85,8 @@ def test_a_page_has_power_against_samples(tmp_path: Path, capsys: pytest.Capture
     ("arguments", "problem"),
     [
         (GUESS, "--detect DIFFERENCE is missing"),
-        (("--detect", "2", *GUESS), "--detect must be more than 0 and less than 1, got 2"),
+        (("--detect", "2", *GUESS), "no score is 2 above or below 0.7"),
+        (("--detect", "0", *GUESS), "--detect must be more than 0, got 0"),
         (("--detect", "0.1"), "needs --baseline RUN or --guess SCORE"),
         (("--detect", "0.1", *GUESS, "--baseline", "x"), "needs --baseline RUN or --guess SCORE"),
         (("--detect", "0.1", *GUESS, "--repeat", "0"), "--repeat 0: expected numbers of attempts from 1 to 1,000"),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.results.board.scripted_boards import write_run
+from tests.results.scored_runs import Scores, write_scored
 
 from assay.core.errors import UsageError
 from assay.costs.estimate import RoundCost
@@ -30,9 +33,11 @@ QUIZ = PlanTask(task="quiz", samples=100, group=1.0)
 FREE = RoundCost(requests=100.0, tokens=1000.0, amount=0.5)
 
 
-def plan_of(prospect: Prospect, *, detect: float = 0.1, repeats: tuple[int, ...] = (1,), pairs: int = 1) -> SamplePlan:
+def plan_of(
+    prospect: Prospect, *, task: PlanTask = QUIZ, detect: float = 0.1, repeats: tuple[int, ...] = (1,), pairs: int = 1
+) -> SamplePlan:
     return plan_samples(
-        [(QUIZ, prospect)], detect=detect, pairs=pairs, repeats=repeats, level=0.95, costs=[FREE], expects=[]
+        [(task, prospect)], detect=detect, pairs=pairs, repeats=repeats, level=0.95, costs=[FREE], expects=[]
     )
 
 
@@ -91,6 +96,68 @@ def test_power_rises_with_the_samples_and_reaches_what_is_asked_for() -> None:
     assert powers[0] < 0.2 < 0.8 < powers[-1]
 
 
+def test_a_plan_knows_what_a_task_declares_as_its_largest_loss() -> None:
+    """A fourth of the scale: then a fourth of the gains outweighs a loss that was not seen."""
+    guess, declared = Guess(score=0.7, sd=0.05), replace(QUIZ, largest_loss=0.25)
+    [plain], [known] = (
+        plan_of(prospect_of_guess(guess, task), task=task, detect=0.02).rows for task in (QUIZ, declared)
+    )
+    assert (known.needed or 0) < 0.6 * (plain.needed or 0)
+    assert (known.margin or 1.0) < 0.3 * (plain.margin or 0.0)
+    with pytest.raises(UsageError, match=r"--detect must be less than 0\.25, got 0\.3"):
+        plan_of(prospect_of_guess(guess, declared), task=declared, detect=0.3)
+
+
+def test_the_margin_at_hand_is_the_one_that_check_names() -> None:
+    """Sixty samples: below about 0.06."""
+    [row] = plan_of(prospect_of_guess(Guess(score=0.7, sd=0.1), QUIZ), task=replace(QUIZ, samples=60)).rows
+    assert row.margin == pytest.approx(0.06, abs=0.002)
+
+
+def test_a_task_that_weighs_more_decides_how_many_samples_all_together_take() -> None:
+    noisy, quiet = (prospect_of_guess(Guess(score=0.7, disagree=share), QUIZ) for share in (0.4, 0.1))
+
+    def needed(*weights: float) -> int:
+        tasks = [replace(QUIZ, task=name, weight=weight) for name, weight in zip("ab", weights, strict=True)]
+        plan = plan_samples(
+            list(zip(tasks, (noisy, quiet), strict=True)),
+            detect=0.05,
+            pairs=1,
+            repeats=(1,),
+            level=0.95,
+            costs=[FREE, FREE],
+            expects=[],
+        )
+        return plan.rows[-1].needed or 0
+
+    assert needed(5.0, 1.0) > 1.5 * needed(1.0, 1.0)
+    assert needed(7.0, 7.0) == needed(1.0, 1.0)
+
+
+def test_seconds_have_no_part_in_all_tasks_together_and_any_difference(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    names = ("x", "y", "s")
+    runs = [
+        write_scored(
+            tmp_path / name,
+            {
+                **{task: Scores((random.random(60) < 0.5).astype(float)) for task in "xy"},
+                "s": Scores(random.exponential(20.0, 60), bounds=None),
+            },
+        )
+        for name in "ab"
+    ]
+    sides = [read_side(run, View()) for run in runs]
+    tasks = [PlanTask(task=name, samples=60, group=1.0) for name in names]
+    known = [(task, prospect_of_runs(sides, task)) for task in tasks]
+    settings = {"pairs": 1, "repeats": (1,), "level": 0.95, "expects": []}
+    plan = plan_samples(known, detect=0.1, costs=[FREE] * 3, **settings)
+    assert [(row.task, row.samples) for row in plan.rows] == [("x", 60), ("y", 60), ("s", 60), ("overall", 120)]
+    alone = plan_samples(known[2:], detect=5.0, costs=[FREE], **settings)
+    assert (alone.rows[0].needed or 0) > 100
+    assert plan.comparisons == len(diff(*runs).tasks) + 1
+
+
 def test_runs_that_never_differ_say_nothing_about_other_models(tmp_path: Path) -> None:
     side = read_side(write_run(tmp_path / "a", {"quiz": [[1.0]] * 20}), View())
     with pytest.raises(UsageError, match="nothing differs in task `quiz`"):
@@ -113,6 +180,8 @@ def test_a_guess_is_read_with_its_names() -> None:
         ("0.7,disagree=0", "disagree must be more than 0"),
         ("0.7,sd=0.1,disagree=0.1", "sd is for graded scores"),
         ("0.7,disagree=0.1,flip_rate=0.2", "at least as often as two attempts of one model"),
+        ("0.7,disagree=0.1,disagree=0.2", "disagree is given twice"),
+        ("0.9,flip_rate=0.3", "two attempts of a model that scores 0.9 differ on 18 % of the samples at most"),
     ],
 )
 def test_a_guess_that_cannot_be_is_refused(text: str, problem: str) -> None:
@@ -125,6 +194,8 @@ def test_a_guess_that_cannot_be_is_refused(text: str, problem: str) -> None:
     [
         ("0.7,disagree=0.15", 0.3, "two models that differ by 0.3 disagree at least that often"),
         ("0.99,disagree=0.5", 0.05, "disagree on 7 % of the samples at most"),
+        ("0.7,sd=0.9", 0.02, "the differences of such scores have an sd of 0.787 at most"),
+        ("0.7", 0.9, "no score is 0.9 above or below 0.7"),
     ],
 )
 def test_a_disagreement_that_the_score_and_the_difference_rule_out_is_refused(

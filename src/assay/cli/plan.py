@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -158,8 +159,8 @@ def _config(options: argparse.Namespace) -> RunConfig:
 def _difference(given: float | None) -> float:
     if given is None:
         raise UsageError("--detect DIFFERENCE is missing: the true difference to be found, such as --detect 0.02")
-    if not 0.0 < given < 1.0:
-        raise UsageError(f"--detect must be more than 0 and less than 1, got {given:g}")
+    if not 0.0 < given < math.inf:
+        raise UsageError(f"--detect must be more than 0, got {given:g}")
     return given
 
 

@@ -66,6 +66,8 @@ class RoundCost(Struct, frozen=True, kw_only=True):
     currency: str = "USD"
     reason: str | None = None
     """Why the amount is unknown."""
+    assumes: str | None = None
+    """How tokens were counted, where they are an estimate."""
 
 
 class PlannedCost(Struct, frozen=True, kw_only=True):

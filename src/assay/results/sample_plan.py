@@ -15,6 +15,7 @@ from assay.results.diff.paired_columns import Side
 from assay.stats.cells import UNIT
 from assay.stats.expected import EarlierScores, Prospect, of_one_run, of_two_runs
 from assay.stats.families import hardest_level
+from assay.stats.margins import smallest_margin
 from assay.stats.power import Expected, power_of, samples_needed, smallest_difference
 from assay.stats.variance import best_repeat
 from assay.text.numbers import number, percent
@@ -46,6 +47,10 @@ class PlanTask(Struct, frozen=True, kw_only=True):
     samples: int
     group: float
     """Samples per group; 1 where each is on its own."""
+    weight: float = 1.0
+    """In the overall score."""
+    largest_loss: float | None = None
+    """That the task declares."""
 
 
 class PlanPoint(Struct, frozen=True, kw_only=True):
@@ -61,7 +66,9 @@ class PlanRow(Struct, frozen=True, kw_only=True):
     samples: int
     """At hand."""
     power: float
-    """The chance that these find the difference."""
+    """The chance that these find the difference; of skewed differences on the side that is harder to find."""
+    power_of_easier: float
+    """On the other side."""
     needed: int | None
     """The samples that find it in 80 % of cases; null where none do."""
     needed_on_top: int | None
@@ -69,6 +76,9 @@ class PlanRow(Struct, frozen=True, kw_only=True):
     smallest: float | None
     """The smallest difference that the samples at hand find in 80 % of cases."""
     smallest_on_top: float | None
+    margin: float | None
+    """The smallest margin that the samples at hand can show a drop to be within, even if no score changes; null for all
+    tasks together, and where there is none."""
     requests: int
     """For the samples needed, of all models."""
     tokens: int | None
@@ -90,10 +100,12 @@ class SamplePlan(Struct, frozen=True, kw_only=True):
     at_most: bool
     """Whether fewer samples may be enough, since nothing is known of what the models have in common."""
     rows: list[PlanRow]
-    """The row of all tasks together last."""
+    """The row of all tasks together last, where there are several of one scale."""
     advice: list[str]
     currency: str
     cost_unknown: str | None
+    cost_assumes: str | None
+    """How tokens were counted, where they are an estimate."""
 
 
 def prospect_of_guess(guess: Guess, task: PlanTask) -> Prospect:
@@ -107,7 +119,7 @@ def prospect_of_guess(guess: Guess, task: PlanTask) -> Prospect:
         right_wrong=guess.sd is None,
         group=task.group,
         icc=1.0 if task.group > 1.0 else 0.0,
-        largest_difference=1.0,
+        largest_difference=task.largest_loss or 1.0,
     )
     at_most = (guess.disagree is None and guess.sd is None) or task.group > 1.0
     return Prospect(expected=expected, at_most=at_most, noise_known=guess.flip_rate is not None)
@@ -126,7 +138,10 @@ def prospect_of_runs(runs: Sequence[Side], task: PlanTask) -> Prospect:
             f"{_names(runs)}: nothing differs in task `{task.task}`, so it says nothing about other models; "
             "use --guess SCORE,disagree=SHARE"
         )
-    return prospect
+    if task.largest_loss is None or not share:
+        return prospect
+    expected = replace(prospect.expected, largest_difference=task.largest_loss)
+    return Prospect(expected=expected, at_most=prospect.at_most, noise_known=prospect.noise_known)
 
 
 def plan_samples(
@@ -140,13 +155,18 @@ def plan_samples(
     expects: list[str],
 ) -> SamplePlan:
     """The plan for tasks, each with what is expected of it and what an attempt at all its samples takes."""
-    comparisons = (len(tasks) + (len(tasks) > 1)) * pairs
+    _check_scales(tasks, detect)
+    overall = [place for place, (_, prospect) in enumerate(tasks) if prospect.expected.largest_difference is not None]
+    comparisons = (len(tasks) + (len(overall) > 1)) * pairs
     hardest = hardest_level(level, comparisons)
     groups = [([prospect.expected], task.task, [cost]) for (task, prospect), cost in zip(tasks, costs, strict=True)]
-    if len(tasks) > 1:
-        groups.append(([prospect.expected for _, prospect in tasks], OVERALL, list(costs)))
+    if len(overall) > 1:
+        groups.append((_weighted([tasks[place] for place in overall]), OVERALL, [costs[place] for place in overall]))
+    margins = {task.task: _margin(task, prospect, level) for task, prospect in tasks}
     rows = [
-        _row(name, expected, detect, repeat, hardest, cost) for expected, name, cost in groups for repeat in repeats
+        replace(_row(name, expected, detect, repeat, hardest, cost), margin=margins.get(name))
+        for expected, name, cost in groups
+        for repeat in repeats
     ]
     prospects = [prospect for _, prospect in tasks]
     return SamplePlan(
@@ -160,7 +180,27 @@ def plan_samples(
         advice=_advice(prospects, repeats, rows, hardest),
         currency=costs[0].currency,
         cost_unknown=next((cost.reason for cost in costs if cost.reason), None),
+        cost_assumes=next((cost.assumes for cost in costs if cost.assumes), None),
     )
+
+
+def _check_scales(tasks: Sequence[tuple[PlanTask, Prospect]], detect: float) -> None:
+    for task, prospect in tasks:
+        largest = prospect.expected.largest_difference
+        if largest is not None and detect >= largest:
+            most = f"no score of task `{task.task}` changes by more"
+            raise UsageError(f"--detect must be less than {largest:g}, got {detect:g}: {most}")
+
+
+def _weighted(tasks: Sequence[tuple[PlanTask, Prospect]]) -> list[Expected]:
+    mean = math.fsum(task.weight for task, _ in tasks) / len(tasks)
+    return [replace(prospect.expected, factor=task.weight / mean) for task, prospect in tasks]
+
+
+def _margin(task: PlanTask, prospect: Prospect, level: float) -> float | None:
+    if prospect.expected.largest_difference is None:
+        return None
+    return smallest_margin(int(task.samples / task.group), level, task.largest_loss)
 
 
 def comparisons_of(models: int) -> int:
@@ -184,10 +224,12 @@ def _row(
         repeat=repeat,
         samples=at_hand,
         power=power_of(tasks, detect, repeat=repeat, level=level),
+        power_of_easier=power_of(tasks, detect, repeat=repeat, level=level, easier=True),
         needed=needed,
         needed_on_top=on_top,
         smallest=smallest,
         smallest_on_top=smallest_on_top,
+        margin=None,
         requests=cost.requests,
         tokens=cost.tokens,
         cost=cost.amount,
@@ -207,9 +249,10 @@ def _advice(prospects: Sequence[Prospect], repeats: Sequence[int], rows: Sequenc
     """Whether more samples help, or more attempts at those at hand."""
     expected = [prospect.expected for prospect in prospects]
     if not all(prospect.noise_known for prospect in prospects):
+        meanwhile = "; the rows with more attempts reckon that they do not" if repeats[-1] > 1 else ""
         return [
             "whether more attempts help is not known: it takes a baseline of 50 samples with --repeat 2, or "
-            "flip_rate=SHARE in the guess, the share of samples on which two attempts of one model differ"
+            f"flip_rate=SHARE in the guess, the share of samples on which two attempts of one model differ{meanwhile}"
         ]
     repeat = max(*repeats, 2)
     at_hand = rows[-1].samples
@@ -253,6 +296,8 @@ def parse_guess(text: str) -> Guess:
         if not equals or name not in ("disagree", "flip_rate", "sd"):
             known = "disagree=SHARE, flip_rate=SHARE or sd=NUMBER"
             raise UsageError(f"--guess {text}: after the score, expected {known}, got {part!r}")
+        if getattr(guess, name) is not None:
+            raise UsageError(f"--guess {text}: {name} is given twice")
         guess = replace(guess, **{name: _share(value, name, text)})
     if guess.sd is not None and (guess.disagree is not None or guess.flip_rate is not None):
         raise UsageError(f"--guess {text}: sd is for graded scores, disagree and flip_rate for right/wrong answers")
@@ -260,6 +305,10 @@ def parse_guess(text: str) -> Guess:
         raise UsageError(
             f"--guess {text}: two models disagree at least as often as two attempts of one model (flip_rate)"
         )
+    most = 2.0 * guess.score * (1.0 - guess.score)
+    if guess.flip_rate is not None and guess.flip_rate > most + 1e-9:
+        scored = f"two attempts of a model that scores {guess.score:g}"
+        raise UsageError(f"--guess {text}: {scored} differ on {percent(most)} of the samples at most (flip_rate)")
     for name in ("disagree", "sd"):
         if getattr(guess, name) == 0.0:
             raise UsageError(f"--guess {text}: {name} must be more than 0: two models that never differ are one")
@@ -268,11 +317,16 @@ def parse_guess(text: str) -> Guess:
 
 def check_guess(guess: Guess, detect: float, text: str) -> None:
     """`UsageError` where no two models with that score and difference disagree so seldom, or so often."""
+    if detect > max(guess.score, 1.0 - guess.score) + 1e-9:
+        raise UsageError(f"--guess {text}: no score is {detect:g} above or below {guess.score:g}")
+    most = 2.0 * min(guess.score, 1.0 - guess.score) + detect
+    if guess.sd is not None and guess.sd**2 > most - detect**2 + 1e-9:
+        largest = math.sqrt(max(0.0, most - detect**2))
+        raise UsageError(f"--guess {text}: the differences of such scores have an sd of {number(largest)} at most")
     if guess.disagree is None:
         return
     if guess.disagree < detect:
         raise UsageError(f"--guess {text}: two models that differ by {detect:g} disagree at least that often")
-    most = 2.0 * min(guess.score, 1.0 - guess.score) + detect
     if guess.disagree > most + 1e-9:
         scored = f"a model that scores {guess.score:g} and one that differs by {detect:g}"
         raise UsageError(f"--guess {text}: {scored} disagree on {percent(most)} of the samples at most")

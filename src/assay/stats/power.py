@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.stats.answers_of_tasks import combined_error
-from assay.stats.guarded import Spread, combined, guarded_power, harder_side
+from assay.stats.guarded import Spread, combined, guarded_power, harder_side, scaled
 from assay.stats.mcnemar_power import mcnemar_power
 from assay.stats.search import fewest, smallest
 from assay.stats.task_means import quantile, tail
@@ -39,6 +39,8 @@ class Expected(Struct, frozen=True, kw_only=True):
     """How much the differences of one group move together: from 0, not at all, to 1."""
     largest_difference: float | None
     """None for values without a scale."""
+    factor: float = 1.0
+    """How much the task counts in the mean of several, 1 on average."""
 
 
 def power_of(
@@ -66,9 +68,10 @@ def power_of(
     if any(task.largest_difference is None for task in tasks):
         error = math.sqrt(math.fsum(spread.second for spread in spreads)) / len(tasks)
         return _power_of_t(difference, error, math.fsum(spread.degrees for spread in spreads), level)
-    if alone is None and repeat == 1 and all(task.right_wrong and task.group == 1.0 for task in tasks):
+    answers = repeat == 1 and all(task.right_wrong and task.group == 1.0 for task in tasks)
+    if alone is None and answers and len({task.factor for task in tasks}) == 1:
         return _power_of_t(difference, *combined_error(spreads, sizes), level)
-    reach = max(task.largest_difference or 0.0 for task in tasks)
+    reach = max(task.factor * (task.largest_difference or 0.0) for task in tasks)
     whole = harder_side(spreads[0] if alone is not None else combined(spreads, reach))
     return guarded_power(replace(whole, third=-whole.third) if easier else whole, difference, reach, level)
 
@@ -137,7 +140,7 @@ def _spread(task: Expected, samples: float, difference: float, repeat: int, *, o
     variance = _flips(task, difference, on_top=on_top) - difference**2 if task.right_wrong else task.variance
     each = max(variance - task.noise, 0.0) + min(task.noise, variance) / repeat
     units = samples / task.group
-    return Spread(
+    spread = Spread(
         mean=difference,
         second=each * (1.0 + (task.group - 1.0) * task.icc) / samples,
         third=task.third / units**2,
@@ -145,6 +148,7 @@ def _spread(task: Expected, samples: float, difference: float, repeat: int, *, o
         degrees=max(1.0, units - 1.0),
         units=int(units),
     )
+    return scaled(spread, task.factor)
 
 
 def _power_of_t(difference: float, error: float, degrees: float, level: float) -> float:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from assay.pages.document import Block, Cell, Items, Sentence, Span, TextTable
-from assay.results.sample_plan import PlanRow, SamplePlan
+from assay.results.sample_plan import OVERALL, PlanRow, SamplePlan
 from assay.text.numbers import MISSING, amount, level_text, number, percent
 from assay.text.wording import count_of
 
 MOST_ROWS = 18
 """More tasks are in the JSON; the ones with the least chance come first."""
+
+SKEWED = 0.03
+"""A plan names both sides where they are found so differently."""
 
 
 def plan_document(plan: SamplePlan) -> list[Block]:
@@ -33,8 +37,10 @@ def plan_verdict(plan: SamplePlan) -> str:
 
 
 def headline_row(plan: SamplePlan) -> PlanRow:
-    """All tasks together, with the fewest attempts."""
-    return next(row for row in plan.rows if row.task == plan.rows[-1].task)
+    """All tasks together, or the one that takes most samples, with the fewest attempts."""
+    fewest = [row for row in plan.rows if row.repeat == plan.rows[0].repeat]
+    together = [row for row in fewest if row.task == OVERALL]
+    return together[0] if together else max(fewest, key=lambda row: math.inf if row.needed is None else row.needed)
 
 
 def plan_notes(plan: SamplePlan) -> list[str]:
@@ -43,19 +49,39 @@ def plan_notes(plan: SamplePlan) -> list[str]:
     if plan.comparisons > 1:
         found += f", corrected by Holm for {plan.comparisons:,} comparisons"
     notes = [found, *(f"how much two models differ: {expects}" for expects in plan.expects)]
+    row = headline_row(plan)
     if plan.at_most:
         notes.append("at most: models that have something in common need fewer samples; two baselines show how many")
-    row = headline_row(plan)
-    if row.needed_on_top is not None and row.needed is not None and row.needed_on_top > row.needed:
+    elif row.needed_on_top is not None and row.needed is not None and row.needed_on_top > row.needed:
         notes.append(
             f"{row.needed_on_top:,} samples if models without a difference disagree that much, and it comes on top"
         )
-    notes += plan.advice
+    notes += [*_skewed(row), *_margins(plan), *plan.advice]
     notes.append(
         "this is about such questions, of which these are a sample; about these questions alone less is enough, since "
         "only the attempts are left to chance"
     )
+    notes += [plan.cost_assumes] if plan.cost_assumes and any(row.tokens for row in plan.rows) else []
     return [*notes, *([f"cost unknown: {plan.cost_unknown}"] if plan.cost_unknown else [])]
+
+
+def _skewed(row: PlanRow) -> list[str]:
+    if row.power_of_easier - row.power < SKEWED:
+        return []
+    found = f"{percent(row.power)} on one side and {percent(row.power_of_easier)} on the other"
+    return [f"the differences of the baselines are skewed: the samples at hand find {found}; the table has the former"]
+
+
+def _margins(plan: SamplePlan) -> list[str]:
+    """The task whose samples at hand can show least."""
+    known = [(row.margin, row.task) for row in plan.rows if row.margin is not None]
+    if not known:
+        return []
+    margin, task = max(known)
+    return [
+        f"no-drop-beyond and --same-within: even if no score changes, the samples at hand show no margin below "
+        f"{number(margin)} for {task}"
+    ]
 
 
 def plan_table(plan: SamplePlan, most: int = MOST_ROWS) -> TextTable:
@@ -83,8 +109,8 @@ def plan_table(plan: SamplePlan, most: int = MOST_ROWS) -> TextTable:
 def _shown(rows: Sequence[PlanRow], most: int) -> list[PlanRow]:
     if len(rows) <= most:
         return list(rows)
-    last = [row for row in rows if row.task == rows[-1].task]
-    others = sorted((row for row in rows if row.task != rows[-1].task), key=lambda row: row.power)
+    last = [row for row in rows if row.task == OVERALL]
+    others = sorted((row for row in rows if row.task != OVERALL), key=lambda row: row.power)
     return [*others[: most - len(last)], *last]
 
 

@@ -34,6 +34,7 @@ from assay.tasks.task_parts import asks_a_model
 from assay.text.wording import few
 
 TRIED = 500
+COUNTED = "tokens are about a quarter of the characters; answers are taken to be as long as their targets"
 """Samples of a task whose solver is run; more are estimated from these."""
 SOME_ANSWER = "an answer"
 """Where no target is known: what scorers ask of other models may depend on there being an answer."""
@@ -240,7 +241,7 @@ def _answer_tokens(sample: Sample, longest: int | None) -> int:
 
 
 def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
-    notes = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
+    notes = [COUNTED]
     if unbounded := [task.task for task in tasks if task.most_tokens_out is None]:
         notes.append(f"no longest answer is set for {few(unbounded)}: with --max-tokens N there is an upper bound")
     unpriced = [name for name, quote in parts.quotes.items() if quote is None and name not in parts.run_file.unbilled]

@@ -14,9 +14,10 @@ from assay.results.diff.paired_columns import Side
 from assay.results.report_settings import metadata_value
 from assay.results.sample_plan import PlanTask
 from assay.run_config import RunConfig
-from assay.runs.later.dry_run import estimate
+from assay.runs.later.dry_run import COUNTED, estimate
 from assay.runs.plan import PlannedRun
 from assay.tasks.built_tasks import build_dataset
+from assay.tasks.descriptions import largest_loss_of
 
 
 def tasks_to_plan(definitions: Sequence[TaskDefinition], config: RunConfig, group_by: str) -> list[PlanTask]:
@@ -27,13 +28,23 @@ def tasks_to_plan(definitions: Sequence[TaskDefinition], config: RunConfig, grou
 def _at_hand(definition: TaskDefinition, config: RunConfig, group_by: str) -> PlanTask:
     samples = config.samples_of(definition)
     if is_elsewhere(definition.dataset):
-        return PlanTask(task=definition.name, samples=samples, group=1.0)
+        return _task(definition, samples, 1.0)
     sizes: Counter[str] = Counter()
     for sample in islice(build_dataset(definition), samples):
         sizes[metadata_value(sample.metadata, group_by) or f"sample {sample.id}"] += 1
     counted = sum(sizes.values())
     group = sum(size**2 for size in sizes.values()) / counted if counted else 1.0
-    return PlanTask(task=definition.name, samples=counted, group=group)
+    return _task(definition, counted, group)
+
+
+def _task(definition: TaskDefinition, samples: int, group: float) -> PlanTask:
+    return PlanTask(
+        task=definition.name,
+        samples=samples,
+        group=group,
+        weight=definition.shown.weight,
+        largest_loss=largest_loss_of(definition),
+    )
 
 
 def costs_of_models(tasks: Sequence[PlanTask], runs: Sequence[PlannedRun], *, priced: bool) -> list[RoundCost]:
@@ -61,6 +72,7 @@ def costs_of_models(tasks: Sequence[PlanTask], runs: Sequence[PlannedRun], *, pr
                 amount=sum(amount or 0.0 for _, amount in named) if known else None,
                 currency=next((row.currency for _, row in rows), "USD"),
                 reason=reason,
+                assumes=COUNTED,
             )
         )
     return costs
