@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.results.board.board_types import untested_in
@@ -69,7 +70,9 @@ def _side_of(run: RunView, view: View) -> Side:
     board, measures = empty_leaderboard(run.folder, view), measures_of(made.definitions)
     untested = {row.task for row in board.tasks if row.untested} | untested_in(run.folder)
     tasks = {name: each.without_numbers() if name in untested else each for name, each in tasks.items()}
-    return Side(run.folder, board, tasks, measures, identify=_identity)
+    # a task without a scored attempt might still turn out to have the scale of the others
+    rows = [replace(row, scored=int(tasks[row.task].scored.sum())) for row in board.tasks]
+    return Side(run.folder, replace(board, tasks=rows), tasks, measures, identify=_identity)
 
 
 def _identity(task: str, sample: str, attempt: int) -> int:
