@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
+
+ModelTask = Literal["chat_completion", "embeddings", "custom"]
+"""What a model is, and what tasks are for."""
 
 
 class AskedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,6 +23,7 @@ class AskedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How it answers, where neither a task nor the user says otherwise: settings of a run."""
     requests_per_minute: float | None = None
     concurrency: int | None = None
+    task: ModelTask = "chat_completion"
 
 
 class Variant(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,6 +53,8 @@ class TaskPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     model: AskedModel | None = None
     """The model that the file evaluates; None: the user chooses."""
+    for_models: tuple[ModelTask, ...] = ()
+    """What kinds of models it is for, where it says so."""
     asked_models: dict[str, AskedModel] = {}
     """What the keys after `--model` stand for."""
     own_models: tuple[str, ...] = ()

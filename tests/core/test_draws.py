@@ -10,7 +10,7 @@ from tests.core.scripted import Scripted
 
 from assay.core.draws import Draws, is_sampled, numbered
 from assay.core.model_stack import WithRunSettings, given_settings
-from assay.core.types import Draw, Message, Request
+from assay.core.types import Draw, Message, Request, Sample
 from assay.costs.budget import CountedAsJudge
 
 PART = {"type": "text", "text": "q"}
@@ -22,7 +22,7 @@ REQUESTS = {
 
 
 def numbers(*requests: Request) -> list[int]:
-    with Draws("task", "sample", 2):
+    with Draws("task", Sample(id="sample"), 2):
         draws = [numbered(None, request).draw for request in requests]
     assert {(draw.task, draw.sample, draw.repetition) for draw in draws if draw} == {("task", "sample", 2)}
     return [draw.n for draw in draws if draw]
@@ -50,7 +50,7 @@ def test_each_model_has_its_own_count() -> None:
     model = WithRunSettings(inner, {})
 
     async def go() -> None:
-        with Draws("t", "s", 1):
+        with Draws("t", Sample(id="s"), 1):
             for asked in (model, judge, model, judge):
                 await asked.generate(request)
         await model.generate(request)
@@ -65,7 +65,7 @@ def test_requests_are_compared_with_the_run_s_settings() -> None:
 
     async def go() -> None:
         model = WithRunSettings(inner, given_settings(Request(temperature=1.0)))
-        with Draws("t", "s", 1):
+        with Draws("t", Sample(id="s"), 1):
             await model.generate(Request(prompt="q"))
             await model.generate(Request(prompt="q", temperature=1.0))
 
@@ -76,7 +76,7 @@ def test_requests_are_compared_with_the_run_s_settings() -> None:
 def test_draws_are_counted_for_each_of_many_attempts_at_once() -> None:
     async def attempt(sample: str) -> list[Draw | None]:
         found = []
-        with Draws("t", sample, 1):
+        with Draws("t", Sample(id=sample), 1):
             for _ in range(3):
                 await asyncio.sleep(0)
                 found.append(numbered(None, Request(prompt="q")).draw)

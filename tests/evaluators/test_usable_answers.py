@@ -10,7 +10,7 @@ from tests.core.scripted import Scripted
 
 from assay.core.describe import ModelOffers
 from assay.core.draws import Draws
-from assay.core.types import Completion, Message, Request
+from assay.core.types import Completion, Message, Request, Sample
 from assay.core.usage import Account
 from assay.costs.budget import CountedAsJudge
 from assay.evaluators.usable_answers import UnusableError, json_object, read_answer
@@ -92,7 +92,7 @@ def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path, 
         for _ in range(4):
             cache = CompletionCache(tmp_path / "cache.sqlite", b"secret")
             try:
-                with Draws("t", "s", 1):
+                with Draws("t", Sample(id="s"), 1):
                     model = CountedAsJudge(Cached(inner, cache, "m"))
                     _, read = await read_answer(model, Request(prompt="q", temperature=temperature), number)
                 found.append((read, len(inner.asked)))

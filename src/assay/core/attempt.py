@@ -41,7 +41,7 @@ async def make_attempt(work: Work, model: Model, earlier: Record | None = None) 
     trace = earlier.trace if earlier is not None else None
     last_request: Request | None = None
     scoring = Scoring()
-    with Account() as account, Draws(task.definition.name, sample.id, work.attempt):
+    with Account() as account, Draws(task.definition.name, sample, work.attempt):
         if trace is None and (refused := task.unusable or task.without_score.get(sample.id)) is not None:
             scoring = Scoring(failures=(refused,))
         elif trace is None:
@@ -77,9 +77,8 @@ async def make_attempt(work: Work, model: Model, earlier: Record | None = None) 
 
 def was_made(record: Record) -> bool:
     """Whether there is anything to record: not for an attempt that was abandoned before its first answer."""
-    if not record.failures or record.trace is not None or record.usage:
-        return True
-    return all(failure.kind != INTERRUPTED for failure in record.failures)
+    made = not record.failures or record.trace is not None or record.usage
+    return bool(made) or all(failure.kind != INTERRUPTED for failure in record.failures)
 
 
 class Scoring(NamedTuple):

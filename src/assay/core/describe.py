@@ -170,12 +170,13 @@ class ModelOffers(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cache: bool | None = None
     """Whether to cache its answers, whatever it serves and whatever the run does; None: as the run does."""
     likelihoods: Literal["no", "unproven", "yes"] = "no"
-    """Whether it answers a `Request.continuation` with its log-likelihood; unproven ones are checked before the first
-    sample, as not every server that returns them returns the right ones."""
+    """Whether it answers a `Request.continuation` with its log-likelihood; unproven ones are checked first."""
     embeddings: bool = False
     """It answers a `Request.embed` with the embedding of its prompt."""
     chat: bool = True
     """False: it takes one text and has no chat template."""
+    custom: bool = False
+    """It takes any JSON in place of a chat, and answers with any JSON."""
     renders_prompts: bool = False
     """assay renders its prompts and counts them in tokens: they can be plain text, and cut to its context."""
     notes: tuple[str, ...] = ()

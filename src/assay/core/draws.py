@@ -13,16 +13,16 @@ from contextvars import ContextVar, Token
 import msgspec
 
 from assay.core.fingerprint import canonical_json
-from assay.core.types import Draw, Request
+from assay.core.types import Draw, Request, Sample
 
 
 class Draws:
     """Numbers all requests made inside `with Draws(…):`, also those of judges, deep inside scorers."""
 
-    __slots__ = ("_first", "_outer", "_repetition", "_sample", "_sent", "_task")
+    __slots__ = ("_first", "_outer", "_repetition", "_sent", "_task", "sample")
 
-    def __init__(self, task: str, sample: str, repetition: int) -> None:
-        self._task, self._sample, self._repetition = task, sample, repetition
+    def __init__(self, task: str, sample: Sample, repetition: int) -> None:
+        self._task, self.sample, self._repetition = task, sample, repetition
         self._first: tuple[Hashable, Request] | None = None
         self._sent: dict[Hashable, int] | None = None
 
@@ -42,7 +42,7 @@ class Draws:
             key = _key(model, request)
             # an answer that could not be used is replaced: the same draw once more
             n = self._sent[key] = max(self._sent.get(key, 0) + (not request.fresh), 1)
-        return Draw(task=self._task, sample=self._sample, repetition=self._repetition, n=n)
+        return Draw(task=self._task, sample=self.sample.id, repetition=self._repetition, n=n)
 
 
 _current: ContextVar[Draws | None] = ContextVar("draws", default=None)
@@ -52,6 +52,11 @@ def numbered(model: Hashable, request: Request) -> Request:
     """The request to a model with its draw; outside an attempt there is none."""
     draws = _current.get()
     return request if draws is None else msgspec.structs.replace(request, draw=draws.next(model, request))
+
+
+def current_sample() -> Sample | None:
+    """The sample of the attempt that this is part of; outside an attempt there is none."""
+    return None if (draws := _current.get()) is None else draws.sample
 
 
 def is_sampled(request: Request) -> bool:

@@ -92,8 +92,7 @@ class Limited(Wrapper):
 
     def __init__(self, model: Model, concurrency: int) -> None:
         super().__init__(model)
-        self.width = concurrency
-        self.in_flight = 0
+        self.width, self.in_flight = concurrency, 0
         self._places = asyncio.Semaphore(concurrency)
 
     @override
@@ -122,6 +121,5 @@ class Timed(Wrapper):
             if not deadline.expired():
                 raise
             message = f"no answer within {self._timeout:g} s"
-            raise FailureError(
-                Failure(stage="model", part=self.name, kind="timeout", message=message, retryable=False)
-            ) from error
+            failure = Failure(stage="model", part=self.name, kind="timeout", message=message, retryable=False)
+            raise FailureError(failure) from error

@@ -104,8 +104,7 @@ class BuildContext:
     modules: Mapping[str, str] = field(default_factory=dict)
     """The author's own modules that the task's Python imports: file -> source."""
     loading: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
-    """Loads the task's own code and reaches for its evaluators, and raises a `FailureError` or a `UsageError` for what
-    cannot work; called before any request."""
+    """Loads the task's own code and reaches for its evaluators before any request; raises for what cannot work."""
     templates: list[ReadsColumns] = field(default_factory=list)
     """The templates over the rows of the tasks: a column that no sample has is refused before any request."""
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None

@@ -29,6 +29,7 @@ from assay.results.query.syntax import is_like
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
+from assay.runs.model_kinds import other_kinds
 from assay.setting import AppliesTo, problems_of, settings_of
 from assay.tasks.built_tasks import build_dataset
 from assay.tasks.descriptions import runs_programs
@@ -197,7 +198,7 @@ def read_tasks(
         if all(new is old for new, old in zip(written, definitions, strict=True)):
             raise UsageError("--generative: no task here asks for the likelihood of choices; leave it out")
         definitions = written
-    notes = [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)]
+    notes = [*env_file.ignored_here(), *warnings_of(definitions, config.task_config), *other_kinds(definitions, names)]
     if locked or project_file() is not None:
         from assay.formats.project.dataset_lock import check_lock  # only projects have one
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 
 from assay.core.describe import SolverNeeds, describes
-from assay.core.errors import UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext
-from assay.core.types import Message, Request, Sample
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import NO_CONTEXT, BuildContext, Model, offers_of
+from assay.core.types import Message, Request, Sample, Trace
 from assay.overriding import override
 from assay.part_options import Doc, Problem, part
 from assay.prompts.field_template import FieldTemplate
@@ -18,7 +18,7 @@ from assay.prompts.written_text import row_variables
 from assay.schema_rules import given, implies, of_type
 from assay.solvers.conversation_options import FewShotOptions, Generation, InputBuilder
 from assay.solvers.few_shot_turns import FewShot
-from assay.solvers.single_turn import SingleRequest
+from assay.solvers.single_turn import SingleRequest, answered
 
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "response_format", "tools")
 
@@ -122,16 +122,35 @@ class GenericInput(SingleRequest):
         )
 
     @override
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        request = self._sent_to(sample, model)
+        return answered(request, await model.generate(request))
+
+    def _sent_to(self, sample: Sample, model: Model) -> Request:
+        """The JSON as it stands where the model takes any, else the chat that it says."""
+        if not offers_of(model).custom:
+            return self.request(sample)
+        text = self._template.render(row_variables(sample), sample)
+        try:
+            msgspec.json.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise self._no_json(text, error, sample) from error
+        return Request(prompt=text)
+
+    def _no_json(self, text: str, error: Exception, sample: Sample) -> FailureError:
+        hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
+        problem = f"the template must render to JSON: {error}{hint}"
+        if type(error) is ValueError:
+            problem = f"the template's input cannot be sent: {error}"
+        return self._template.failure("bad_input", f"{problem}; it rendered {text[:200]!r}", sample)
+
+    @override
     def request(self, sample: Sample) -> Request:
         text = self._template.render(row_variables(sample), sample)
         try:
             request = request_of(msgspec.json.decode(text))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
-            hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
-            problem = f"the template must render to JSON: {error}{hint}"
-            if type(error) is ValueError:
-                problem = f"the template's input cannot be sent: {error}"
-            raise self._template.failure("bad_input", f"{problem}; it rendered {text[:200]!r}", sample) from error
+            raise self._no_json(text, error, sample) from error
         missing = {name: value for name, value in self._settings.items() if getattr(request, name) is None}
         return msgspec.structs.replace(request, **missing) if missing else request
 
@@ -141,9 +160,16 @@ def request_of(data: Any) -> Request:
     if isinstance(data, str):
         return Request(prompt=data)
     if not isinstance(data, dict) or "messages" not in data:
+        if isinstance(data, dict) and (chat := next((name for name in data if _is_chat(data[name])), None)):
+            raise ValueError(f"a chat is under `messages`, and this one is under `{chat}`")
         return Request(prompt=msgspec.json.encode(data).decode())
     fields = request_fields({name: value for name, value in data.items() if name != "messages"})
     return Request(messages=msgspec.convert(data["messages"], tuple[Message, ...]), **fields)
+
+
+def _is_chat(value: Any) -> bool:
+    """Whether it is a list of messages, which a chat model would be sent as the text of its JSON."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) and "role" in each for each in value)
 
 
 def request_fields(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ async def takes_equal_sampled_requests_as_so_many_draws(solver: _Solver) -> None
             model, shown_draws = _Drawing(solver.answer), list[int]()
             with given(f"sample={shown(sample)}, two repetitions at temperature 1"):
                 for repetition in (1, 2):
-                    with Draws("t", sample.id, repetition):
+                    with Draws("t", sample, repetition):
                         trace = await solve(sample, WithRunSettings(model, {"temperature": 1.0}))
                     shown_draws += (
                         completion.raw["draw"]

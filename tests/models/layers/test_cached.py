@@ -12,7 +12,7 @@ from tests.core.scripted import Scripted, broke
 from assay.core.draws import Draws
 from assay.core.errors import FailureError
 from assay.core.model_stack import WithRunSettings
-from assay.core.types import Completion, Request
+from assay.core.types import Completion, Request, Sample
 from assay.models.completion_cache import CompletionCache
 from assay.models.layers.cached import Cached
 
@@ -38,7 +38,7 @@ class Attempts:
         return asyncio.run(self._answers(requests, sample, repetition))
 
     async def _answers(self, requests: tuple[Request, ...], sample: str, repetition: int) -> list[str]:
-        with Draws("t", sample, repetition):
+        with Draws("t", Sample(id=sample), repetition):
             model = WithRunSettings(self._model, {})
             return [(await model.generate(request)).text for request in requests]
 

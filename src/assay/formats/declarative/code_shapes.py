@@ -166,12 +166,14 @@ def snippet_problem(source: str, function: str) -> str | None:
     return f"the snippet must define a function `{function}`; it defines {given}"
 
 
-def parameters_demanded(source: str, function: str) -> list[str]:
-    """The parameters without which a snippet's function cannot be called; none where that cannot be seen."""
+def parameters(source: str, function: str, *, demanded: bool = False) -> list[str]:
+    """The positional parameters of a snippet's function, or those that it cannot be called without; none where that
+    cannot be seen.
+    """
     if (defined := _defined(source, function)) is None:
         return []
-    positional = [*defined.args.posonlyargs, *defined.args.args]
-    return [parameter.arg for parameter in positional[: len(positional) - len(defined.args.defaults)]]
+    positional = [parameter.arg for parameter in (*defined.args.posonlyargs, *defined.args.args)]
+    return positional[: len(positional) - len(defined.args.defaults)] if demanded else positional
 
 
 def _defined(source: str, function: str) -> _Function | None:

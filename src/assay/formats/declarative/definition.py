@@ -133,6 +133,7 @@ def task_definition(
             trials=definition.trials.num_trials
             if isinstance(definition, BenchmarkTask) and definition.trials
             else None,
+            for_models=task.tasks,
             paces=dict(library.paces),
             typed_models=tuple(library.typed_models),
             missing_models=tuple(sorted(set(library.missing_models))),

@@ -12,6 +12,7 @@ from assay.formats.declarative.yaml_reader import Plain
 from assay.part_options import Choice, Doc, ModelKey, Problem, PythonOption, TemplateOption, part
 from assay.schema_rules import absent, all_of, given
 from assay.solvers.conversation_options import GENERATION_DOC
+from assay.task_records import ModelTask
 
 VENDOR = "latticeflow$"
 """Keys with this prefix name models built into that ecosystem, which are not in any file."""
@@ -111,7 +112,11 @@ class CustomInference(Struct, frozen=True, kw_only=True, tag_field="connection_t
     run_inference_snippet: Annotated[
         str,
         PythonOption(
-            "`run_inference(body, environment)` gives the answer.", "run_inference", ("body", "environment"), 1
+            "`run_inference(body, environment, sample)` gives the answer; it may leave out the last two. "
+            "`sample` is the row, or null outside a task.",
+            "run_inference",
+            ("body", "environment", "sample"),
+            1,
         ),
     ]
     environment: Annotated[dict[str, str], Doc("What it is given; `$NAME` is the variable of that name.")] = {}
@@ -180,7 +185,13 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
         None
     )
     max_concurrent_requests: Annotated[Annotated[int, Meta(ge=1)] | None, Doc("Requests at once.")] = None
-    task: Annotated[Literal["chat_completion", "embeddings", "custom"], Doc("What it is for.")] = "chat_completion"
+    task: Annotated[
+        ModelTask,
+        Doc(
+            "What it is. A `custom` model gets the JSON that a `generic` template renders, and answers with any JSON; "
+            "an `embeddings` model answers with a list of numbers."
+        ),
+    ] = "chat_completion"
     secrets: Annotated[Plain, Doc("Ignored: a key is named by its variable.")] = None
     generation: Annotated[Options | None, GENERATION_DOC] = None
     config: Annotated[

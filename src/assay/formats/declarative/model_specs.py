@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.costs.prices import model_names
+from assay.formats.declarative.code_shapes import parameters
 from assay.formats.declarative.model_records import (
     IDENTITIES,
     RESPONSES,
@@ -23,10 +24,15 @@ from assay.formats.declarative.records import Options, without_nulls
 from assay.formats.declarative.yaml_reader import Document, FieldPath, hint_here
 from assay.models.adapters.openai_responses import RESPONSES_INPUT, RESPONSES_OUTPUT
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
-from assay.task_records import AskedModel
+from assay.task_records import AskedModel, ModelTask
 
 AdapterLookup = Callable[[Document, FieldPath, str], AdapterReference]
 """The adapter with a key, for the field that names it."""
+
+
+OF_ANY_SHAPE = ("adapted", "custom_inference")
+"""Adapters that render and read whatever their templates or their Python say."""
+_WITHOUT_ROW = 2
 
 
 class ModelSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,6 +47,8 @@ class ModelSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its `display_name`, which tables show."""
     generation: Options = {}
     """How it answers, where neither a task nor the user says otherwise."""
+    task: ModelTask = "chat_completion"
+    """What it is: only a model file says so."""
 
     def plain(self) -> Options:
         made: Options = msgspec.to_builtins(self)
@@ -92,8 +100,8 @@ def model_spec(
         case CustomConnection():
             templates = _templates(document, (*inside, "adapter"), config.adapter, adapter_of)
             argument = f"openai:{config.model_key or model.key}"
-            options = {"base_url": config.url.removesuffix("/chat/completions")}
-            if templates:
+            options = {"base_url": config.url.removesuffix("/chat/completions").removesuffix("/embeddings")}
+            if templates or model.task == "custom":
                 argument = f"adapted:{config.model_key or model.key}"
                 options = {"base_url": _address(config), **templates}
             written = config.api_key
@@ -102,8 +110,10 @@ def model_spec(
                     document.warn((*inside, name), "is not used: this connection has no such setting here")
     if variable := key_variable(document, (*inside, "api_key"), written):
         options["api_key_env"] = variable
+    options |= _of_its_kind(document, where, model, argument)
     if model.cache is not None:
         options["cache"] = model.cache
+        _refuse_shared_rows(document, where, model)
     keep_key_at_home(argument, options)
     return model.key, ModelSpec(
         model=argument,
@@ -112,7 +122,38 @@ def model_spec(
         concurrency=model.max_concurrent_requests,
         label=model.display_name,
         generation=without_nulls(model.generation or {}),
+        task=model.task,
     )
+
+
+def _of_its_kind(document: Document, where: FieldPath, model: ModelEntry, argument: str) -> Options:
+    """The options that say that a model takes no chats: any JSON, or a text whose embedding is the answer."""
+    adapter = argument.partition(":")[0]
+    if model.task == "chat_completion":
+        return {}
+    if adapter in OF_ANY_SHAPE:
+        return {"custom": True}
+    if model.task == "embeddings" and adapter in PROVIDERS:
+        return {"mode": "embeddings"}
+    if isinstance(model.config, NamedModel) and adapter not in PROVIDERS and model.task == "custom":
+        return {}  # the user's own, which is given the JSON as a text
+    message = {
+        "custom": "a provider's models take chats; a `custom` model has a `url` or a `run_inference_snippet`",
+        "embeddings": f"`{argument}` is no model of a server, and only those answer with embeddings here",
+    }
+    raise document.error((*where, "task"), message[model.task])
+
+
+def _refuse_shared_rows(document: Document, where: FieldPath, model: ModelEntry) -> None:
+    """Cached answers are known by their requests, which a row that the author's Python reads is no part of."""
+    config = model.config
+    if not model.cache or not isinstance(config, CustomInference):
+        return
+    if len(parameters(config.run_inference_snippet, "run_inference")) > _WITHOUT_ROW:
+        message = (
+            "answers that depend on the row (`sample`) cannot be cached: the same request may come from another row"
+        )
+        raise document.error((*where, "cache"), message)
 
 
 def provider_key(named: str) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from assay.formats.declarative.shape import mappings
 from assay.formats.declarative.yaml_reader import Plain
 from assay.part_options import Choice, Doc, InFiles, ModelKey, Placeholders, Problem, PythonOption, TemplateOption, part
+from assay.task_records import ModelTask
 
 Options = dict[str, Plain]
 Name = Annotated[str, Meta(min_length=1), Doc("Display name.")]
@@ -90,7 +91,7 @@ class TaskEntry(Struct, frozen=True, kw_only=True):
     display_name: Name
     description: Annotated[str, Doc("One or two sentences.")]
     long_description: LongDescription = None
-    tasks: Annotated[tuple[Literal["chat_completion", "embeddings", "custom"], ...], Doc("What models it is for.")] = ()
+    tasks: Annotated[tuple[ModelTask, ...], Doc("What models it is for; a run warns where the model is another.")] = ()
     evaluated_entity_type: Annotated[Entity | None, Doc("Deprecated here; belongs in `definition`.")] = None
     config_spec: Annotated[tuple[Parameter, ...], Doc("The parameters of the task.")] = ()
     definition: Annotated[

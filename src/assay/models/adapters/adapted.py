@@ -2,7 +2,8 @@
 
 `process_input` renders the body from `input` (the chat: `messages`, …), `model_info.model_key` and `kwargs`;
 `process_output` renders a chat completion from `body` (the answer's text) and `status_code`. Without templates both
-are those of a chat server.
+are those of a chat server. A `custom` model has neither chats nor completions: what the task renders is its input, and
+its answer is whatever it says.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.describe import ModelOffers
+from assay.core.draws import current_sample
 from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import BuildContext
@@ -62,15 +64,20 @@ class _Output(Struct, frozen=True):
 class ChatShape:
     """The two templates of a model: from a request to the body, and from the answer to a completion."""
 
-    def __init__(self, name: str, process_input: str | None, process_output: str | None) -> None:
+    def __init__(
+        self, name: str, process_input: str | None, process_output: str | None, *, custom: bool = False
+    ) -> None:
         self._name = name
+        self._custom = custom
         self._input = None if process_input is None else Template(process_input, where=f"{name}: process_input")
         self._output = None if process_output is None else Template(process_output, where=f"{name}: process_output")
 
     def body(self, request: Request, model_key: str) -> str:
         """The body to send."""
-        chat = chat_input(request)
+        chat = self._json(request) if self._custom else chat_input(request)
         try:
+            if self._input is None and self._custom:
+                return msgspec.json.encode(chat).decode()
             if self._input is None:
                 return msgspec.json.encode({"model": model_key, **chat}).decode()
             body = self._input.render({"input": chat, "model_info": {"model_key": model_key}, "kwargs": {}})
@@ -89,6 +96,8 @@ class ChatShape:
                 text = self._output.render({"body": body, "status_code": status})
             except RenderError as error:
                 raise _failed(self._name, "bad_output", f"process_output: {error}") from error
+        if self._custom:
+            return Completion(text=_own_text(text), seconds=seconds)
         try:
             output = msgspec.json.decode(text, type=_Output)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -108,6 +117,24 @@ class ChatShape:
             seconds=seconds,
             raw={name: value for name, value in more.items() if value is not None} or None,
         )
+
+    def _json(self, request: Request) -> Any:
+        """What a custom model is given: the JSON of a template, else the chat alone."""
+        if request.prompt is None:
+            return chat_input(request)
+        try:
+            return msgspec.json.decode(request.prompt)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return request.prompt
+
+
+def _own_text(answer: str) -> str:
+    """The answer of a custom model: its JSON as it stands, or the text that is all of it."""
+    try:
+        value = msgspec.json.decode(answer)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return answer
+    return value if isinstance(value, str) else answer
 
 
 _SENT = ("temperature", "top_p", "max_tokens", "stop", "seed")
@@ -145,6 +172,7 @@ class AdaptedModel(HttpModel):
         api_key_header: str = "Authorization",
         timeout_seconds: float | None = None,
         spans: Mapping[str, Any] | None = None,
+        custom: bool = False,
     ) -> None:
         """`spans`: where the service sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name."""
         super().__init__(
@@ -157,8 +185,9 @@ class AdaptedModel(HttpModel):
         checked_base_url(base_url)
         self._model = model
         self._url = base_url
-        self._shape = ChatShape(self.name, process_input, process_output)
-        self._templates = fingerprint([process_input, process_output])
+        self._shape = ChatShape(self.name, process_input, process_output, custom=custom)
+        self._templates = fingerprint([process_input, process_output, *(["custom"] if custom else [])])
+        self.offers = _offers(self.offers, custom=custom)
         if self._key:
             self._headers[api_key_header] = f"Bearer {self._key}" if api_key_header == "Authorization" else self._key
         self._receiver = span_receiver(self.name, spans)
@@ -195,7 +224,7 @@ class AdaptedModel(HttpModel):
 
 
 class InferenceModel:
-    """The author's `run_inference(body, environment)`, in a process of its own."""
+    """The author's `run_inference(body, environment, sample)`, in a process of its own; it may take fewer of these."""
 
     offers = ModelOffers(applies=_APPLIES)
 
@@ -210,6 +239,7 @@ class InferenceModel:
         process_output: str | None = None,
         spans: Mapping[str, Any] | None = None,
         provider: Mapping[str, Any] | None = None,
+        custom: bool = False,
     ) -> None:
         """With `provider`, a function or a class of promptfoo's kind answers instead: its `language` and `file`, the
         `name` of a function in Python, and `options`.
@@ -218,10 +248,17 @@ class InferenceModel:
         """
         self.name = f"custom_inference:{name}"
         self._model = name
-        self._shape = ChatShape(self.name, process_input, process_output)
+        self._shape = ChatShape(self.name, process_input, process_output, custom=custom)
+        self.offers = _offers(self.offers, custom=custom)
         self._environment = dict(environment or {})
         self._identity = fingerprint(
-            [run_inference_snippet, process_input, process_output, *([provider] if provider else [])]
+            [
+                run_inference_snippet,
+                process_input,
+                process_output,
+                *([provider] if provider else []),
+                *(["custom"] if custom else []),
+            ]
         )
         # the caller that builds a model from a file has checked that its code may run
         self._snippet = Snippet(
@@ -256,7 +293,9 @@ class InferenceModel:
     async def _answer(self, body: str, environment: Mapping[str, str]) -> Completion:
         started = perf_counter()
         if self._provider is None:
-            answer = await self._snippet.call({"value": body}, {"value": dict(environment)}, fit=True)
+            sample = current_sample()
+            row = dict(sample.row or {}) if sample is not None else None
+            answer = await self._snippet.call({"value": body}, {"value": dict(environment)}, {"value": row}, fit=True)
         else:
             answer = await self._provided(self._provider, body, environment)
         text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
@@ -305,6 +344,11 @@ _JAVASCRIPT = {
     "file": str(Path(__file__).with_name("javascript_provider.mjs")),
     "name": "callProvider",
 }
+
+
+def _offers(offers: ModelOffers, *, custom: bool) -> ModelOffers:
+    """A custom model has no place for settings of requests."""
+    return msgspec.structs.replace(offers, custom=True, applies=()) if custom else offers
 
 
 def _traced(receiver: SpanReceiver | None) -> dict[str, Any]:

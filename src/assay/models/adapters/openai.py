@@ -31,7 +31,7 @@ from assay.overriding import override
 from assay.transport.connection import HttpAnswer
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"
-Mode = Literal["chat", "completions"]
+Mode = Literal["chat", "completions", "embeddings"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 
 
@@ -81,12 +81,13 @@ class OpenAIModel(HttpModel):
             key_required=self._official or own_key if key_required is None else key_required,
             timeout_seconds=timeout_seconds,
         )
-        self._mode = one_of("mode", mode, ("chat", "completions"))
+        self._mode = one_of("mode", mode, ("chat", "completions", "embeddings"))
         scores = self._mode == "completions"
         self.offers = msgspec.structs.replace(
             self.offers,
             likelihoods=("unproven" if check_likelihoods else "yes") if scores else "no",
-            chat=not scores,
+            chat=mode == "chat",
+            applies=() if mode == "embeddings" else self.offers.applies,
         )
         self._document_mark = document_mark
         self._max_tokens_field = one_of(
@@ -126,7 +127,7 @@ class OpenAIModel(HttpModel):
         """Send one request. Whatever goes wrong raises a `FailureError`; `Retrying` retries."""
         if request.continuation is not None:
             return await self._score(request, request.continuation)
-        if request.embed:
+        if request.embed or self._mode == "embeddings":
             return await self._embed(request)
         started = perf_counter()
         answer = await self._post(self._url, self._body(request))
@@ -158,9 +159,10 @@ class OpenAIModel(HttpModel):
         self._refuse_error(reply.error, answer)
         if len(reply.data) != 1 or not reply.data[0].embedding:
             raise self._failed("bad_output", f"the server's answer has no embedding: {self._clean(answer.body)}")
+        vector = reply.data[0].embedding
         return Completion(
-            text="",
-            embedding=reply.data[0].embedding,
+            text="" if request.embed else msgspec.json.encode(vector).decode(),
+            embedding=vector if request.embed else None,
             tokens_in=token_count((reply.usage or _NO_USAGE).prompt_tokens),
             seconds=perf_counter() - started,
         )

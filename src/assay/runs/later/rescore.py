@@ -256,7 +256,7 @@ class _Rescoring:
         # an earlier session of this rescoring may have got some of its verdicts
         partly = self._finished.record(int(work.key, 16)) if self._verdicts.asked_again else None
         given = partly or self._verdicts.standing(work, record)
-        with Account() as account, Draws(task.name, work.sample.id, work.attempt):
+        with Account() as account, Draws(task.name, work.sample, work.attempt):
             scoring = await score_trace(task, work.sample, record.trace, given)
         asked = tuple(msgspec.structs.replace(usage, rejudged=True) for usage in usage_of(account, record.trace))
         before = _paid_before(record)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.code_shapes import TemplateText, parameters_demanded
+from assay.formats.declarative.code_shapes import TemplateText, parameters
 from assay.formats.declarative.extending import ABSTRACT, EXTENDS
 from assay.formats.declarative.from_annotations import REFERENCED_KEY, object_of, word
 from assay.formats.declarative.part_keys import scorer_keys
@@ -104,7 +104,7 @@ def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> Non
             needed = "it belongs in a task with a `solver`" if needs_answer else own
             report.wrong(inside, f"without a solver, the scorer `{kind}` has no answer to score; {needed}")
         snippet = None if info is None or info.sees_all else scorer.get(_SNIPPET)
-        demanded = parameters_demanded(str(snippet), "compute_scores") if snippet is not None else []
+        demanded = parameters(str(snippet), "compute_scores", demanded=True) if snippet is not None else []
         if len(demanded) == 2:  # more are too many for every task
             report.wrong_content(
                 (*inside, _SNIPPET),
