@@ -1,4 +1,4 @@
-"""Datasets in JSON Lines: one object per line, blank lines skipped; a column may be missing from a row."""
+"""Datasets in JSON: an object per line, blank lines skipped, or a list of objects; a row may lack a column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.datasets.rows import Row, RowDataset, WrittenRow
+from assay.core.regular_file import read_regular
+from assay.datasets.rows import Row, RowDataset, WrittenRow, check_rows
 from assay.overriding import override
 from assay.reading.strict_json import BOM, StrictJsonError, count_keys, decode_strictly, is_plain
 
@@ -34,6 +35,8 @@ def _number(text: str) -> float:
 
 
 _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=_number)
+_any_decoder = msgspec.json.Decoder(float_hook=_number)
+_MAX_DOCUMENT = 512 * 1024 * 1024
 
 
 class FileDataset(RowDataset):
@@ -70,10 +73,35 @@ class JsonLines(FileDataset):
             row = _decoder.decode(line)
             if not is_plain(line, count_keys(row)):
                 decode_strictly(line)
-            texts = _texts_taken(row)
+            return written_row(row)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise UsageError(f"{self.path}:{number}: not a JSON object: {_why_not(line) or error}") from error
-        return WrittenRow(row, texts) if texts else row
+
+
+class JsonArray(FileDataset):
+    """Rows of a `.json` file: a list of objects, read whole."""
+
+    @override
+    def rows(self) -> Iterator[Row]:
+        return iter(self._all)
+
+    @cached_property
+    def _all(self) -> list[Row]:
+        text = read_regular(self.path, _MAX_DOCUMENT).removeprefix(BOM)
+        try:
+            decode_strictly(text)
+            rows = _any_decoder.decode(text)
+            if not isinstance(rows, list):
+                raise UsageError(f"{self.path}: expected a list of objects, one for each row")
+            return [written_row(row) for row in check_rows(rows, self.name)]
+        except ValueError as error:
+            raise UsageError(f"{self.path}: {getattr(error, 'detail', error)}") from error
+
+
+def written_row(row: Row) -> Row:
+    """A row from the decoder, with the texts of its numbers where those print as others."""
+    texts = _texts_taken(row)
+    return WrittenRow(row, texts) if texts else row
 
 
 def _why_not(line: bytes) -> str:

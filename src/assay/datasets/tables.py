@@ -20,15 +20,13 @@ from msgspec import Meta
 from assay.catalog import unknown_name
 from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
-from assay.core.regular_file import read_regular
 from assay.datasets.cell_types import Cell, Dtypes, chosen_types, guess_types, typed_cell
-from assay.datasets.json_lines import FileDataset, JsonLines
-from assay.datasets.rows import Row, RowDataset, WrittenRow, check_rows
+from assay.datasets.json_lines import FileDataset, JsonArray, JsonLines
+from assay.datasets.rows import Row, RowDataset, WrittenRow
 from assay.datasets.text_table import SEPARATORS, UTF_8, Encoding, Separator, opened
 from assay.overriding import override
 from assay.part_options import Doc, PathOption, part
 from assay.prompts.written_text import as_data
-from assay.reading.strict_json import BOM, StrictJsonError, decode_strictly
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 _MAX_CELL = 16 * 1024 * 1024
-_MAX_DOCUMENT = 512 * 1024 * 1024
 _SHEET_ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 _BATCH = 4096
 """Rows of a Parquet file that are decoded at a time: a run of the first few should not decode many more."""
@@ -164,24 +161,6 @@ class Parquet(FileDataset):
                 yield file
         except ArrowInvalid as error:
             raise UsageError(f"{self.path}: not a Parquet file: {error}") from error
-
-
-class JsonArray(FileDataset):
-    """Rows of a `.json` file: a list of objects, read whole."""
-
-    @override
-    def rows(self) -> Iterator[Row]:
-        return iter(self._all)
-
-    @cached_property
-    def _all(self) -> list[Row]:
-        try:
-            rows = decode_strictly(read_regular(self.path, _MAX_DOCUMENT).removeprefix(BOM))
-        except StrictJsonError as error:
-            raise UsageError(f"{self.path}: {error.detail}") from error
-        if not isinstance(rows, list):
-            raise UsageError(f"{self.path}: expected a list of objects, one for each row")
-        return check_rows(rows, self.name)
 
 
 class Sheet(FileDataset):

@@ -38,14 +38,15 @@ def row_variables(sample: Sample) -> dict[str, Any]:
 
 def as_written(sample: Sample) -> dict[str, Any]:
     """The row for whoever only prints it: what the file says, in place of each value that would print differently."""
-    return _with_texts(sample.row or {}, sample.written or {})
+    return with_texts(sample.row or {}, sample.written or {})
 
 
-def _with_texts(values: dict[str, Any], texts: Mapping[str, Any]) -> dict[str, Any]:
+def with_texts(values: dict[str, Any], texts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the texts of its values in their places."""
     put: dict[str, Any] = {}
     for name, value in values.items():
         text = texts.get(name, value)
-        put[name] = _with_texts(value, text) if isinstance(value, dict) and isinstance(text, dict) else text
+        put[name] = with_texts(value, text) if isinstance(value, dict) and isinstance(text, dict) else text
     return put
 
 

@@ -49,6 +49,7 @@ from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.formats.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, hint_here, inside
 from assay.models.model_names import known_offers
+from assay.prompts.written_text import with_texts
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.embedding import lack_of_embeddings
 from assay.snippets.imported_modules import OwnModules, own_modules, snippets_of
@@ -409,17 +410,23 @@ def _solver(document: Document, where: FieldPath, definition: BenchmarkTask, lib
     if few_shot is not None:
         with placed_at(document, (*where, "solver", "few_shot", "count")):
             asked_about = definition.dataset.key if definition.dataset is not None else None
-            options["few_shot"] = _few_shot(few_shot, library, asked_about)
+            examples = (*where, "solver", "few_shot", "examples")
+            options["few_shot"] = _few_shot(few_shot, library, asked_about, document, examples)
     if solver.type == "multi_turn_solver":
         options["message_builders"] = _with_models(options["message_builders"], library)
     return PartSpec(key="solver", use=solver.type, options=options)
 
 
-def _few_shot(given: Options, library: Library, asked_about: str | None) -> Options:
+def _few_shot(
+    given: Options, library: Library, asked_about: str | None, document: Document, where: FieldPath
+) -> Options:
     """The examples themselves: which they are is part of what the task is."""
     kept = without_nulls(given)
     count, seed = kept.get("count"), kept.pop("seed", None)
-    rows = mappings(kept.pop("examples", None))
+    rows = [
+        with_texts(row, document.texts(row, (*where, at)))
+        for at, row in enumerate(mappings(kept.pop("examples", None)))
+    ]
     if isinstance(named := kept.pop("dataset", None), dict):
         rows = library.rows(str(named["key"]))
         library.reading.shots.refuse_too_few(count, rows[1:] if named["key"] == asked_about else rows)

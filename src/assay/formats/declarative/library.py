@@ -297,6 +297,12 @@ class Library:
                     at = (*where, "source", option.written)
                     value = str(self.nearby.path("folder" if path.is_folder else "file", document, at, str(value)))
                 rows[option.name] = value
+        samples = own.get("samples")
+        if kind == "inline" and isinstance(samples, list):
+            each = enumerate(samples)
+            texts = {str(at): document.texts(row, (*where, "source", "samples", at)) for at, row in each}
+            if written := {at: text for at, text in texts.items() if text}:
+                rows["written"] = written
         return CALLED_OTHERWISE.get(kind, kind), {**rows, **given}
 
     def model(self, key: str, *, evaluated: bool = True) -> ModelSpec:

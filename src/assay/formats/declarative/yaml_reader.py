@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.formats.declarative.extending import EXTENDS, MOST_PARENTS, Written, merged
 from assay.overriding import override
+from assay.prompts.written_text import as_data
 from assay.reading.bounded_yaml import (
     CORE_SCHEMA,
     MAX_DEPTH,
@@ -55,6 +56,8 @@ class Position:
     file: str
     line: int
     column: int
+    text: str | None = field(default=None, compare=False)
+    """What the file has there, where the value prints as another text: `2.50`, `1e3`, `TRUE`."""
 
     @override
     def __str__(self) -> str:
@@ -143,6 +146,16 @@ class Document:
             if (position := self.marks.get(where[:end])) is not None:
                 return position
         return Position(str(self.path), 1, 1)
+
+    def texts(self, value: Plain, where: FieldPath) -> dict[str, Plain]:
+        """The texts of the values of a mapping that print as others than the file has, by their names."""
+        texts: dict[str, Plain] = {}
+        for at, item in inside(value, where) if isinstance(value, dict) else ():
+            mark = self.marks.get(self.written(at))
+            text = self.texts(item, at) if isinstance(item, dict) else mark.text if mark is not None else None
+            if text:
+                texts[str(at[-1])] = text
+        return texts
 
     def directory(self, where: FieldPath) -> Path:
         """The folder of the file in which a field was written: what its relative paths are relative to."""
@@ -284,7 +297,10 @@ class _File:
             raise UsageError(f"{mark}: nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, yaml.ScalarNode):
             try:
-                return self._scalar(node, where)
+                scalar = self._scalar(node, where)
+                if isinstance(scalar, bool | int | float) and str(as_data(scalar)) != node.value:
+                    marks[where] = replace(mark, text=str(node.value))
+                return scalar
             except UsageError as error:
                 self.reading.fault(where, error)
                 return ""
@@ -318,7 +334,8 @@ class _File:
                 value = self._variable(value, at, self._mark(value_node))
             own[key] = value
             if not isinstance(value, list | dict):
-                marks[at] = self._mark(key_node)  # an error about a field points at its name, where the eye looks first
+                # an error about a field points at its name, where the eye looks first
+                marks[at] = replace(self._mark(key_node), text=marks[at].text)
         whole = {**merged, **own}
         return whole if reading.of_another_program else self._resolved(whole, where, marks, refers="$ref" in own)
 
