@@ -43,7 +43,7 @@ input_builder:
     - {role: user, content: "{{ sample.question }}"}
 """,
     check=_takes_few_shot,
-    editor=(implies(given("few_shot"), {"properties": {"input_builder": of_type("chat_completion")}}),),
+    editor=(implies(given("few_shot"), {"properties": {"input_builder": {"not": of_type("generic")}}}),),
 )
 def single_turn_solver(
     *,

@@ -259,6 +259,10 @@ AROUND: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "provider model": lambda part: _run(models=[part]),
     "run settings": lambda part: _run(run_config=part),
     "task specification": _evaluation,
+    "repeatability": lambda part: _evaluation({"task_key": "t", "model_key": "m", "repeatability": part}),
+    "repeatability input": lambda part: _evaluation(
+        {"type": "repeatability", "repeatability_config": {"num_runs": 2}, "inputs": [part]}
+    ),
     "policy": lambda part: _run(policies=[part]),
     "policy's rule": lambda part: _policy(**part),
     "policy rule": lambda part: _policy(definition=part),

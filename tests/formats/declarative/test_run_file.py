@@ -56,6 +56,10 @@ def test_later_run_files_configure_the_evaluation(read: Read) -> None:
         ("    - {task_key: rows, model_key: m}\n", "takes no `model_key`"),
         ("    - {task_key: rows}\n", "needs `dataset_key`"),
         ("    - {task_key: t, model_key: mm}\n", "there is no model `mm`"),
+        (
+            "    - {task_key: t, model_key: m, task_config: {wrod: yo}}\n",
+            r"file.yaml:\d+:\d+: .*task_config.wrod: there is no parameter `wrod`. Did you mean `word`?",
+        ),
         ("    - {key: a, task_key: t, model_key: m}\n    - {key: a, task_key: t, model_key: m}\n", "given twice"),
         ("    - {task_key: t, model_key: m, num_samples: 0}\n", "at least 1"),
     ],
@@ -107,3 +111,8 @@ evaluation:
     assert definition.plan.model is None
     with pytest.raises(UsageError, match=r"model_key: `latticeflow\$placeholder` answers nothing"):
         read(text.replace("model_key: m}", "model_key: latticeflow$placeholder}"))
+
+
+def test_a_value_of_the_file_that_the_evaluation_does_not_have_is_refused_at_its_place(read: Read) -> None:
+    with pytest.raises(UsageError, match=r"config.who: there is no parameter `who`. It has none."):
+        read(RUN + "config: {who: m}\n")

@@ -22,7 +22,12 @@ from assay.formats.declarative.records import (
     definition_record,
     record,
 )
-from assay.formats.declarative.run_records import EvaluationEntry, RunEntry, TaskSpecification
+from assay.formats.declarative.run_records import (
+    EvaluationEntry,
+    RepeatabilitySpecification,
+    RunEntry,
+    TaskSpecification,
+)
 from assay.formats.declarative.schema.datasets import DATASET
 from assay.formats.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.formats.declarative.schema.runs import EVALUATION, RUN_FILE, SPECIFICATIONS
@@ -188,9 +193,15 @@ def checked_evaluation(document: Document, value: Plain, where: FieldPath = ()) 
     return record(_checked(document, value, EVALUATION, where, configured_at=configured_at), EvaluationEntry)
 
 
-def checked_specifications(document: Document, value: Plain, where: FieldPath) -> list[TaskSpecification]:
+def checked_specifications(
+    document: Document, value: Plain, where: FieldPath
+) -> list[TaskSpecification | RepeatabilitySpecification]:
     """The task specifications of a checked evaluation, checked once more now that all values are known."""
-    return record(_checked(document, value, SPECIFICATIONS, where), list[TaskSpecification])
+    checked = mappings(_checked(document, value, SPECIFICATIONS, where))
+    return [
+        record(each, RepeatabilitySpecification) if each["type"] == "repeatability" else record(each, TaskSpecification)
+        for each in checked
+    ]
 
 
 def checked_run(document: Document) -> RunEntry:

@@ -14,7 +14,7 @@ from assay.core.types import TaskDefinition
 from assay.formats.declarative.records import Options, Parameter
 from assay.formats.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, Report
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
-from assay.text.wording import nearest
+from assay.text.wording import nearest, shortened
 
 _LIKE_ONE = re.compile(r"<<\s*([A-Za-z][\w-]*)\s*(?:([.|\[])\s*([^<>\n]{0,200}?))?\s*>>")
 """What looks like a placeholder: `<< conf.x >>`, `<< config.x | upper >>`, `<< secrets.KEY >>`."""
@@ -33,8 +33,9 @@ def resolve_config(
     parameters = {parameter.key: parameter for parameter in spec}
     for name in given:
         if name not in parameters and warnings is not None:
-            hint = hint_here(name, parameters) if parameters else "It has none."
-            warnings.append(f"task `{task}`: {no_parameter(name)}; the value is ignored. {hint}")
+            warnings.append(
+                f"task `{task}`: {no_parameter(name)}; the value is ignored. {known_here(name, parameters)}"
+            )
     values = {**values_known(parameters.values()), **{name: given[name] for name in parameters if name in given}}
     checked: Options = {
         name: None if value is None and name not in given else _value(parameters[name], value, task)
@@ -71,8 +72,20 @@ def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | N
     return [next((text for text in warnings if no_parameter(name) in text), None) for warnings in texts]
 
 
+def refuse_unknown(given: Iterable[str], spec: Iterable[Parameter], document: Document, where: FieldPath) -> None:
+    """A file gives its values to one task, so that one which the task does not have is a mistake."""
+    known = [parameter.key for parameter in spec]
+    for name in given:
+        if name not in known:
+            raise document.error((*where, name), f"{no_parameter(name)}. {known_here(name, known)}")
+
+
 def no_parameter(name: str) -> str:
     return f"there is no parameter `{name}`"
+
+
+def known_here(name: str, parameters: Collection[str]) -> str:
+    return hint_here(name, parameters) if parameters else "It has none."
 
 
 class Need(NamedTuple):
@@ -91,13 +104,19 @@ def parameters_needed(spec: Iterable[Parameter], given: Collection[str]) -> list
     known = {*values_known(spec), *given}
     return [
         Need(
-            f"the parameter `{parameter.key}` ({parameter.type}) has no value",
-            f"--config {parameter.key}=…",
+            f"the parameter `{parameter.key}` ({parameter.type}) has no value{_to_fill_in(parameter)}",
+            f"--config {parameter.key}={'…' if parameter.default_file_content is None else '@FILE'}",
             parameter.key,
         )
         for parameter in spec
         if parameter.key not in known
     ]
+
+
+def _to_fill_in(parameter: Parameter) -> str:
+    """What the author wants to be filled in, for a value that is a file of its own."""
+    text = parameter.default_file_content
+    return "" if text is None else f" (a file to fill in: {shortened(' '.join(text.split()), 200)!r})"
 
 
 class NoValueError(UsageError):

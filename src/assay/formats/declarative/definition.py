@@ -23,6 +23,7 @@ from assay.formats.declarative.config_spec import (
     Need,
     NoValueError,
     parameters_needed,
+    refuse_unknown,
     resolve_config,
     substitute,
     values_known,
@@ -91,6 +92,8 @@ def task_definition(
     at = (*where, "definition")
     if config_at is None:
         _require_values(document, where, task, config, dataset_key)
+    else:
+        refuse_unknown(config, task.config_spec, document, config_at)
     with placed_at(document, config_at) if config_at is not None else nullcontext():
         parameters = resolve_config(task.config_spec, config, task=task.key, warnings=warnings)
     written = substitute(task.definition, parameters, document, at)

@@ -300,9 +300,9 @@ class Library:
         samples = own.get("samples")
         if kind == "inline" and isinstance(samples, list):
             each = enumerate(samples)
-            texts = {str(at): document.texts(row, (*where, "source", "samples", at)) for at, row in each}
-            if written := {at: text for at, text in texts.items() if text}:
-                rows["written"] = written
+            texts: Options = {str(at): document.texts(row, (*where, "source", "samples", at)) for at, row in each}
+            if any(texts.values()):
+                rows["written"] = {at: text for at, text in texts.items() if text}
         return CALLED_OTHERWISE.get(kind, kind), {**rows, **given}
 
     def model(self, key: str, *, evaluated: bool = True) -> ModelSpec:

@@ -36,6 +36,13 @@ class NearbyFiles:
     variables: list[str] = field(default_factory=list)
     """`$NAME`s of those that were left unresolved."""
 
+    def read_beside(self, path: Path) -> Document | None:
+        """A file next to the task's own; None for one that cannot be read, which is reported where it is named."""
+        try:
+            return self._read(path)
+        except UsageError:
+            return None
+
     def keyed_file(self, kind: str, key: str) -> Document | None:
         """The nearest YAML file that holds this; files that cannot be read are skipped."""
         for folders in self._near_to_far(f"{kind}s"):

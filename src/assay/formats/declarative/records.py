@@ -49,6 +49,10 @@ class Parameter(Struct, frozen=True, kw_only=True):
     nullable: Annotated[bool, Doc("Whether null is a value."), Placeholders(whole=False)] = False
     min: Annotated[int | float | None, Doc("Smallest value allowed.")] = None
     max: Annotated[int | float | None, Doc("Largest value.")] = None
+    default_file_content: Annotated[
+        str | None,
+        Doc("What the file of a long value begins with, for people to fill in: shown where there is no value."),
+    ] = None
     string_kind: Annotated[Literal["freeform", "python", "jinja"], Doc("How an editor treats it.")] = "freeform"
     examples: Annotated[tuple[ParameterExample, ...] | None, Doc("Values to try.")] = None
     usage: Annotated[

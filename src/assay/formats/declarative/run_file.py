@@ -18,7 +18,7 @@ from assay.formats.declarative.checked import (
     checked_task,
     trial_names,
 )
-from assay.formats.declarative.config_spec import resolve_config, substitute, typed_config
+from assay.formats.declarative.config_spec import refuse_unknown, resolve_config, substitute, typed_config
 from assay.formats.declarative.definition import placed_at, task_definition
 from assay.formats.declarative.library import Library
 from assay.formats.declarative.model_specs import model_spec
@@ -26,9 +26,17 @@ from assay.formats.declarative.places import Places
 from assay.formats.declarative.policies import check_scopes, policy_rules
 from assay.formats.declarative.prompt_texts import PromptText, prompt_texts, with_prompt
 from assay.formats.declarative.records import Options, TaskEntry, Trials, without_nulls
+from assay.formats.declarative.repeatability import (
+    evaluations_near,
+    has_repeatability,
+    only,
+    run_again,
+    siblings_of,
+)
 from assay.formats.declarative.run_records import (
     EvaluationEntry,
     PolicyEntry,
+    RepeatabilitySpecification,
     RunConfigEntry,
     RunEntry,
     TaskSpecification,
@@ -48,13 +56,17 @@ Tasks = Mapping[str, tuple[FieldPath, TaskEntry]]
 def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LoadedTask]:
     """The tasks of a run file; `flags` are the parameters of the command line."""
     run = checked_run(document)
+    if run.evaluation is not None and has_repeatability(document.value):
+        return list(_with_repeated(document, run, run.evaluation, library, flags))
     keys = _collect(document, run, library)
     tasks = _tasks(document, run)
     judges = {key for _, task in tasks.values() for key in _models_asked_by(task.definition)}
     # the specifications of an evaluation name their models, unless there are several prompts
     models = [key for key in keys if key not in judges] if run.evaluation is None or run.prompts else []
     evaluation = run.evaluation or _all_of(document, tasks)
-    specifications = _configured(document, run, evaluation, flags, library)
+    specifications = [
+        spec for spec in _configured(document, run, evaluation, flags, library) if isinstance(spec, TaskSpecification)
+    ]
     names = _names(document, specifications)
     check_scopes(document, run.policies, evaluation.key, names)
     evaluation = _with_settings(evaluation, run.run_config)
@@ -69,6 +81,23 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
         for at, (spec, name) in enumerate(zip(specifications, names, strict=True))
         for variant, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
     ]
+
+
+def _with_repeated(
+    document: Document, run: RunEntry, evaluation: EvaluationEntry, library: Library, flags: Mapping[str, Plain]
+) -> Iterator[LoadedTask]:
+    """The tasks of a run file that has others run again: its own first."""
+    beside = [file for path in siblings_of(document.path) if (file := library.nearby.read_beside(path)) is not None]
+    near = evaluations_near(document, beside)
+    specifications = list(enumerate(_configured(document, run, evaluation, flags, library)))
+    own = [at for at, spec in specifications if isinstance(spec, TaskSpecification)]
+    files = [only(document, own, {})] if own else []
+    for at, spec in specifications:
+        if isinstance(spec, RepeatabilitySpecification):
+            files += run_again(document, (*_SPECIFICATIONS, at), spec, near)
+    library.nearby.used.append(document.path)
+    for file in files:
+        yield from tasks_of_run(file, Library(library.nearby), flags)
 
 
 def _results(specifications: Sequence[TaskSpecification], names: Sequence[str]) -> dict[str, str]:
@@ -196,8 +225,9 @@ def _tasks(document: Document, run: RunEntry) -> Tasks:
 
 def _configured(
     document: Document, run: RunEntry, evaluation: EvaluationEntry, flags: Mapping[str, Plain], library: Library
-) -> Sequence[TaskSpecification]:
+) -> Sequence[TaskSpecification | RepeatabilitySpecification]:
     """The task specifications with the evaluation's parameters filled in: models and datasets of later run files."""
+    refuse_unknown(run.config, evaluation.config_spec, document, ("config",))
     given = {**run.config, **typed_config(flags, evaluation.config_spec)}
     config = resolve_config(evaluation.config_spec, given, task=evaluation.key, warnings=library.warnings)
     written = substitute(evaluation.task_specifications, config, document, _SPECIFICATIONS)
@@ -271,7 +301,7 @@ def _specified(
         dataset_key=spec.dataset_key,
         num_samples=spec.num_samples or evaluation.num_samples or debug,
         subsampling=spec.subsampling or evaluation.subsampling,
-        trials=spec.trials if spec.trials is not None else trials,
+        trials=_attempts(document, where, spec, task, trials),
     )
     if spec.model_key == PLACEHOLDER_MODEL and not solver_needs(definition.solver).replays:
         message = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
@@ -288,6 +318,18 @@ def _specified(
         Places(document, task_at, prompt_file),
         takes_judge=bool(library.judged_by_default),
     )
+
+
+def _attempts(
+    document: Document, where: FieldPath, spec: TaskSpecification, task: TaskEntry, trials: Trials | None
+) -> Trials | None:
+    """How often each sample is attempted: by the specification, else by the run's settings."""
+    if spec.repeatability is None:
+        return spec.trials if spec.trials is not None else trials
+    if spec.trials is not None or task.definition.get("trials") is not None:
+        message = "the task has `trials` too, and runs of trials cannot be repeated here; keep one of the two"
+        raise document.error((*where, "repeatability"), message)
+    return Trials(num_trials=spec.repeatability.num_runs)
 
 
 def _evaluates(definition: Options) -> str:

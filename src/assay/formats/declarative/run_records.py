@@ -26,12 +26,21 @@ CachePolicy = Literal["reuse", "update", "no-cache"] | None
 
 
 @part(
+    "How often the whole task is run, to see how steady its numbers are.",
+    name="a repeatability",
+    example="{num_runs: 3}\n",
+)
+class Repeatability(Struct, frozen=True, kw_only=True):
+    num_runs: Annotated[int, Meta(ge=2), Doc("How many runs: attempts at each sample here, with their consistency.")]
+
+
+@part(
     "One task of an evaluation, with its configuration, model or dataset.",
     name="a task specification",
     example="{task_key: sums, model_key: toy, task_config: {best: 5}}\n",
 )
 class TaskSpecification(Struct, frozen=True, kw_only=True):
-    type: Annotated[str, Doc("The only type here.")] = "standard"
+    type: Annotated[Literal["standard"], Doc("Or `repeatability`.")] = "standard"
     key: Annotated[UserKey | None, Doc("The task's name in this run; that of the task when absent.")] = None
     task_key: Annotated[str, ModelKey("Which task of the file.")]
     task_config: Annotated[Options, Doc("Values of its parameters.")] = {}
@@ -40,7 +49,34 @@ class TaskSpecification(Struct, frozen=True, kw_only=True):
     num_samples: SampleCount = None
     subsampling: Subsampling = None
     trials: TrialsOption = None
+    repeatability: Annotated[
+        Repeatability | None, Doc("The whole task several times: as `trials` with so many attempts.")
+    ] = None
     display_name: OtherName = None
+
+
+@part(
+    "Task specifications of an evaluation, which are to be run again.",
+    name="a repeatability input",
+    example="{evaluation_key: first-look, task_specification_key: sums}\n",
+)
+class RepeatabilityInput(Struct, frozen=True, kw_only=True):
+    evaluation_key: Annotated[str, ModelKey("The evaluation: of this file, or of a run file next to it.")]
+    task_specification_key: Annotated[str | None, ModelKey("One of its task specifications; all when absent.")] = None
+
+
+@part(
+    "Task specifications of an evaluation, run several times.",
+    name="a repeatability specification",
+    example="{type: repeatability, repeatability_config: {num_runs: 3}, inputs: [{evaluation_key: first-look}]}\n",
+)
+class RepeatabilitySpecification(Struct, frozen=True, kw_only=True):
+    type: Annotated[Literal["repeatability"], Doc("What tells it apart.")] = "repeatability"
+    key: Annotated[UserKey | None, Doc("The name of the task in this run, or what the names begin with.")] = None
+    repeatability_config: Annotated[Repeatability, Doc("How often.")]
+    inputs: Annotated[tuple[RepeatabilityInput, ...], Meta(min_length=1), Doc("What is run again.")]
+    num_samples: SampleCount = None
+    subsampling: Subsampling = None
 
 
 @part(

@@ -36,7 +36,10 @@ _TYPES = {
     ),
     "boolean": _Type("true or false.", "boolean", "key: strict, display_name: Strict, default_value: false"),
     "string": _Type(
-        "A text.", "string", "key: tone, display_name: Tone, default_value: polite", ("string_kind", "examples")
+        "A text.",
+        "string",
+        "key: tone, display_name: Tone, default_value: polite",
+        ("string_kind", "examples", "default_file_content"),
     ),
     "model": _Type(
         "The key of a model.",

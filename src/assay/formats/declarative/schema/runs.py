@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from assay.formats.declarative.from_annotations import object_of
-from assay.formats.declarative.run_records import EvaluationEntry, RunEntry, TaskSpecification
+from assay.formats.declarative.run_records import (
+    EvaluationEntry,
+    RepeatabilitySpecification,
+    RunEntry,
+    TaskSpecification,
+)
 from assay.formats.declarative.schema.datasets import DATASET
 from assay.formats.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.formats.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.formats.declarative.schema.tasks import TASK
-from assay.formats.declarative.shape import ListOf, Text, TextOr
+from assay.formats.declarative.shape import ListOf, Tagged, Text, TextOr
 
-_STANDARD = Text(
-    words=("standard",),
-    refused={"repeatability": "Give the task `trials: {num_trials: N}`: reports hold how consistent answers are."},
+SPECIFICATIONS = ListOf(
+    Tagged(
+        "task specification",
+        {"standard": object_of(TaskSpecification), "repeatability": object_of(RepeatabilitySpecification)},
+        default="standard",
+    ),
+    least=1,
 )
-SPECIFICATIONS = ListOf(object_of(TaskSpecification, shapes={"type": _STANDARD}), least=1)
 EVALUATION = object_of(
     EvaluationEntry, shapes={"config_spec": ListOf(CONFIG_PARAMETER), "task_specifications": SPECIFICATIONS}
 )
