@@ -147,3 +147,90 @@ def test_an_empty_list_of_references_is_an_answer_and_scores_without_chunks_need
 )
 def test_passages_of_a_column_are_read_in_every_form(cell: Any, found: list[str]) -> None:
     assert passages(cell) == found
+
+
+ROW = {
+    "query": "q",
+    "target": "b is 1. c is 2. d is 3",
+    "wanted": '["REQUIRED", "OPTIONAL", "REQUIRED"]',
+    "said": ["REQUIRED", "optional"],
+    "claims": [{"subject": "b", "predicate": "is", "object": "1"}, {"subject": "x", "predicate": "is", "object": "9"}],
+}
+
+
+class Labels(Oracle):
+    """The same judge, for which the first claim is required."""
+
+    def __call__(self, request: Request) -> str:
+        system, user = (str(message.content) for message in request.messages or ())
+        if "REQUIRED" in system:
+            count = len(user.split("Claims:\n")[1].splitlines())
+            return json.dumps({"labels": ["REQUIRED", *["OPTIONAL"] * (count - 1)]})
+        return super().__call__(request)
+
+
+def of_row(model: Scripted, row: dict[str, Any], answer: str = "b is 1. x is 9", **options: Any) -> Score:
+    scores = {"scores_to_compute": ["precision", "recall"], **options}
+    scorer = rag_checker("r", judge_model_key="j", context=Context({"j": model}), **scores)
+    return asyncio.run(scorer(Sample(id="1", row=row), Trace(prediction=answer)))
+
+
+def test_the_modes_count_all_claims_or_the_required_ones() -> None:
+    columns = {"target_labels_column": "wanted", "response_labels_column": "said"}
+    plain = of_row(Scripted(Oracle()), ROW)
+    required = of_row(Scripted(Oracle()), ROW, mode="required_only", **columns)
+    both = of_row(Scripted(Oracle()), ROW, mode="required_and_optional", **columns)
+    assert plain.values == {"precision": 1 / 2, "recall": 1 / 3}
+    assert required.values == {"precision": 1.0, "recall": 1 / 2}
+    assert both.values == {**plain.values, "required_precision": 1.0, "required_recall": 1 / 2}
+
+
+def test_a_judge_says_what_is_required_where_no_column_does() -> None:
+    model = Scripted(Labels())
+    score = of_row(model, ROW, mode="required_only", claim_labeling_instructions="Names are required.")
+    assert score.values == {"precision": 1.0, "recall": 1.0}
+    assert (score.metadata or {})["target_labels"] == ["REQUIRED", "OPTIONAL", "OPTIONAL"]
+    systems = [str(request.messages[0].content) for request in model.requests if request.messages]
+    assert sum("Names are required." in system for system in systems) == 2
+
+
+def test_claims_of_columns_are_not_taken_from_the_text_and_instructions_reach_the_judge() -> None:
+    model = Scripted(Oracle())
+    score = of_row(model, ROW, response_claims_column="claims", claim_extraction_instructions="One claim a sentence.")
+    assert score.values == {"precision": 1 / 2, "recall": 1 / 3}
+    systems = [str(request.messages[0].content) for request in model.requests if request.messages]
+    assert [system.endswith("One claim a sentence.") for system in systems] == [True, False, False]
+
+
+def test_faithfulness_needs_no_expected_answer() -> None:
+    model = Scripted(Oracle())
+    row = {"query": "q", "passages": ["b is 1"]}
+    options = {"target_column": None, "contexts_column": "passages", "scores_to_compute": ["faithfulness"]}
+    assert of_row(model, row, **options).values == {"faithfulness": 1 / 2}
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "kind", "says"),
+    [
+        ({**ROW, "target": None}, {}, "missing_gold", "`sample.target` is empty"),
+        ({**ROW, "target": " "}, {}, "missing_gold", "`sample.target` is empty"),
+        ({**ROW, "query": None}, {}, "bad_input", "`query` is empty"),
+        (ROW, {"response_claims_column": "query"}, "bad_input", "must hold a list, got 'q'"),
+        (ROW, {"mode": "required_only", "response_labels_column": "wanted"}, "bad_input", "must be 2 of REQUIRED"),
+    ],
+)
+def test_a_row_that_lacks_what_is_compared_fails(
+    row: dict[str, Any], options: dict[str, Any], kind: str, says: str
+) -> None:
+    with pytest.raises(FailureError, match=says) as caught:
+        of_row(Scripted(Labels()), row, **options)
+    assert caught.value.failure.kind == kind
+
+
+def test_a_typed_cell_is_compared_as_it_is_written() -> None:
+    model = Scripted(Oracle())
+    scorer = rag_checker("r", judge_model_key="j", scores_to_compute=["recall"], context=Context({"j": model}))
+    sample = Sample(id="1", row={"query": "q", "target": 2.5}, written={"target": "2.50"})
+    asyncio.run(scorer(sample, Trace(prediction="2.50")))
+    assert any("Text: 2.50" in str(message.content) for request in model.requests for message in request.messages or ())

@@ -10,14 +10,16 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from itertools import compress
+from typing import Annotated, Any, Literal
 
 from assay.core.describe import ScorerInfo, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
 from assay.evaluators.usable_answers import Read, UnusableError, json_object
-from assay.part_options import Doc, Words, part
+from assay.part_options import Doc, Problem, Words, part
+from assay.prompts.written_text import as_written
 from assay.reading.strict_json import decode_strictly
 from assay.scorers.expected import MOST_EXPECTED
 from assay.scorers.judging.judge import NO_VERDICT, JudgeKey, ask_judge, judge_model, usage
@@ -31,6 +33,15 @@ _ENTAIL = (
     "For each numbered claim say whether the text entails it. Answer with a JSON object "
     '{"entailed": [true, false, …]}, one entry per claim, in their order.'
 )
+_LABEL = (
+    "For each numbered claim say whether an answer to the question has to make it (REQUIRED) or may leave it out "
+    '(OPTIONAL). Answer with a JSON object {"labels": ["REQUIRED", "OPTIONAL", …]}, one entry per claim, in order.'
+)
+_CLAIMS = "Claims:\n"
+_LABELS = ("REQUIRED", "OPTIONAL")
+Mode = Literal["all_claims", "required_only", "required_and_optional"]
+_REQUIRED = "required_"
+"""What the names of numbers over required claims begin with, beside those over all."""
 
 
 @dataclass(slots=True)
@@ -43,6 +54,28 @@ class Checked:
     """Per chunk, per claim of the answer."""
     target_in_chunks: list[list[bool]] = field(default_factory=list)
 
+    def only(self, answer: Sequence[bool], target: Sequence[bool]) -> Checked:
+        """The same for some of the claims: those of the answer and of the target that are marked."""
+        return Checked(
+            answer_in_target=list(compress(self.answer_in_target, answer)),
+            target_in_answer=list(compress(self.target_in_answer, target)),
+            answer_in_chunks=[list(compress(claims, answer)) for claims in self.answer_in_chunks],
+            target_in_chunks=[list(compress(claims, target)) for claims in self.target_in_chunks],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RagColumns:
+    """The columns that are read; None for what the judge says, or what nothing needs."""
+
+    query: str
+    target: str | None
+    contexts: str | None = None
+    target_claims: str | None = None
+    response_claims: str | None = None
+    target_labels: str | None = None
+    response_labels: str | None = None
+
 
 class RagChecker:
     """Asks the judge for claims and entailment, and counts."""
@@ -51,55 +84,79 @@ class RagChecker:
         self,
         key: str,
         model: Model,
-        query: str,
-        target: str,
+        columns: RagColumns,
         scores: Sequence[str],
         retries: int = JUDGE_RETRIES,
-        contexts: str | None = None,
+        *,
+        mode: Mode = "all_claims",
+        extraction: str | None = None,
+        labeling: str | None = None,
     ) -> None:
+        """`extraction` and `labeling` are instructions for the judge, after ours."""
         self.name = key
         self._model = model
         self._retries = retries
-        self._query_column = query
-        self._target_column = target
+        self._columns = columns
         self._scores = tuple(scores)
-        self._contexts_column = contexts
+        self._mode = mode
+        self._extract = "\n\n".join(filter(None, (_EXTRACT, extraction)))
+        self._label = "\n\n".join(filter(None, (_LABEL, labeling)))
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        row = sample.row or {}
-        query, target = (self._column(row, name, sample) for name in (self._query_column, self._target_column))
+        columns = self._columns
+        query = self._text(columns.query, sample)
+        target = None if columns.target is None else self._target(columns.target, sample)
         chunks = self._chunks(trace, sample) if _ABOUT_CHUNKS & set(self._scores) else []
-        completions: list[Completion] = []
-        answer_claims = await self._claims(query, trace.prediction, completions, sample)
-        target_claims = await self._claims(query, target, completions, sample)
+        asked: list[Completion] = []
+        answer_claims = await self._claims(query, trace.prediction, columns.response_claims, asked, sample)
+        target_claims = (
+            [] if target is None else await self._claims(query, target, columns.target_claims, asked, sample)
+        )
         checked = Checked(
-            answer_in_target=await self._entailed(answer_claims, target, completions, sample),
-            target_in_answer=await self._entailed(target_claims, trace.prediction, completions, sample),
+            # without a target nothing is asked about it, and no number is shown that would need it
+            answer_in_target=[False] * len(answer_claims)
+            if target is None
+            else await self._entailed(answer_claims, target, asked, sample),
+            target_in_answer=await self._entailed(target_claims, trace.prediction, asked, sample),
         )
         for chunk in chunks:
-            checked.answer_in_chunks.append(await self._entailed(answer_claims, chunk, completions, sample))
-            checked.target_in_chunks.append(await self._entailed(target_claims, chunk, completions, sample))
-        values = rag_scores(checked)
+            checked.answer_in_chunks.append(await self._entailed(answer_claims, chunk, asked, sample))
+            checked.target_in_chunks.append(await self._entailed(target_claims, chunk, asked, sample))
+        labels: dict[str, list[str]] = {}
+        if self._mode != "all_claims":
+            labels["answer_labels"] = await self._labels(query, answer_claims, columns.response_labels, asked, sample)
+            labels["target_labels"] = await self._labels(query, target_claims, columns.target_labels, asked, sample)
         return Score(
             name=self.name,
-            values={name: values[name] for name in self._scores},
+            values=self._values(checked, labels),
             metadata={
                 "answer_claims": answer_claims,
                 "target_claims": target_claims,
+                **labels,
                 "chunks": len(chunks),
-                "expected": {self._target_column: target[:MOST_EXPECTED]},
-                "judge": usage(self._model, *completions),
+                "expected": {} if target is None else {str(columns.target): target[:MOST_EXPECTED]},
+                "judge": usage(self._model, *asked),
             },
         )
+
+    def _values(self, checked: Checked, labels: Mapping[str, list[str]]) -> dict[str, ScoreValue]:
+        every = rag_scores(checked)
+        if self._mode == "all_claims":
+            return {name: every[name] for name in self._scores}
+        marked = ([label == "REQUIRED" for label in labels[name]] for name in ("answer_labels", "target_labels"))
+        required = rag_scores(checked.only(*marked))
+        if self._mode == "required_only":
+            return {name: required[name] for name in self._scores}
+        beside = {_REQUIRED + name: required[name] for name in self._scores}
+        return {**{name: every[name] for name in self._scores}, **beside}
 
     def verdicts(self) -> list[Verdict]:
         """A judge that finds one claim in every text, and it holds everywhere or nowhere."""
         return [Verdict(_scripted(holds=holds), {}) for holds in (True, False)] + [NO_VERDICT]
 
     def _chunks(self, trace: Trace, sample: Sample) -> list[str]:
-        if self._contexts_column is not None:
-            self._column(sample.row or {}, self._contexts_column, sample)
-            return passages((sample.row or {})[self._contexts_column])
+        if self._columns.contexts is not None:
+            return passages(self._column(self._columns.contexts, sample))
         chunks = references(trace)
         if chunks is None:
             message = (
@@ -111,12 +168,61 @@ class RagChecker:
             raise self._failure("bad_input", message, sample)
         return chunks
 
-    def _column(self, row: dict[str, Any], name: str, sample: Sample) -> str:
+    def _column(self, name: str, sample: Sample) -> Any:
+        row = as_written(sample)
         if name not in row:
             raise self._failure("bad_input", f"there is no column `{name}`; columns: {', '.join(row)}", sample)
-        return str(row[name])
+        return row[name]
 
-    async def _claims(self, query: str, text: str, completions: list[Completion], sample: Sample) -> list[str]:
+    def _text(self, name: str, sample: Sample) -> str:
+        value = self._column(name, sample)
+        if value is None:
+            raise self._failure("bad_input", f"the column `{name}` is empty", sample)
+        return str(value)
+
+    def _target(self, name: str, sample: Sample) -> str:
+        value = self._column(name, sample)
+        if value is None or not str(value).strip():
+            raise self._failure("missing_gold", f"there is no expected answer: `sample.{name}` is empty", sample)
+        return str(value)
+
+    def _listed(self, name: str, sample: Sample) -> list[Any]:
+        """A list in a column, or the JSON of one."""
+        value = self._column(name, sample)
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = decode_strictly(value.encode())
+        if not isinstance(value, list):
+            raise self._failure("bad_input", f"the column `{name}` must hold a list, got {str(value)[:100]!r}", sample)
+        return value
+
+    async def _labels(
+        self, query: str, claims: list[str], column: str | None, completions: list[Completion], sample: Sample
+    ) -> list[str]:
+        """Whether each claim is required: as the column says, else as the judge does."""
+        if not claims:
+            return []
+
+        def labels(verdict: Any) -> list[str]:
+            given = [str(each).strip().upper() for each in verdict] if isinstance(verdict, list) else []
+            if len(given) == len(claims) and set(given) <= set(_LABELS):
+                return given
+            raise UnusableError(f"`labels` must be {len(claims)} of REQUIRED and OPTIONAL, got {str(verdict)[:200]}")
+
+        if column is not None:
+            try:
+                return labels(self._listed(column, sample))
+            except UnusableError as error:
+                raise self._failure("bad_input", f"the column `{column}`: {error}", sample) from error
+        user = f"Question: {query}\n\n{_CLAIMS}{_numbered(claims)}"
+        return await self._ask(self._label, user, "labels", labels, completions, sample)
+
+    async def _claims(
+        self, query: str, text: str, column: str | None, completions: list[Completion], sample: Sample
+    ) -> list[str]:
+        """The claims of a text: those of a column, else as the judge takes them from it."""
+        if column is not None:
+            return [_claim(entry) for entry in self._listed(column, sample)]
         if not text.strip():
             return []
 
@@ -125,14 +231,14 @@ class RagChecker:
                 raise UnusableError("`claims` is not a list")
             return [_claim(entry) for entry in verdict]
 
-        return await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", claims, completions, sample)
+        user = f"Question: {query}\n\nText: {text}"
+        return await self._ask(self._extract, user, "claims", claims, completions, sample)
 
     async def _entailed(
         self, claims: list[str], text: str, completions: list[Completion], sample: Sample
     ) -> list[bool]:
         if not claims:
             return []
-        numbered = "\n".join(f"{at}. {claim}" for at, claim in enumerate(claims, 1))
 
         def answers(verdict: Any) -> list[bool]:
             if isinstance(verdict, list) and len(verdict) == len(claims) and all(type(x) is bool for x in verdict):
@@ -140,7 +246,7 @@ class RagChecker:
             raise UnusableError(f"`entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}")
 
         return await self._ask(
-            _ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", answers, completions, sample
+            _ENTAIL, f"Text: {text}\n\n{_CLAIMS}{_numbered(claims)}", "entailed", answers, completions, sample
         )
 
     async def _ask(
@@ -176,13 +282,33 @@ _FAULTS = ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "
 
 def _described(options: Mapping[str, Any]) -> ScorerInfo:
     computed = options.get("scores_to_compute")
-    names = [str(name) for name in computed] if computed and isinstance(computed, list | tuple) else ALL_SCORES
+    names = [str(name) for name in computed] if computed and isinstance(computed, list | tuple) else list(ALL_SCORES)
+    if options.get("mode") == "required_and_optional":
+        names += [_REQUIRED + name for name in names]
     return ScorerInfo(
-        values=tuple(share(name, lower_is_better=name in _FAULTS) for name in names),
+        values=tuple(share(name, lower_is_better=name.removeprefix(_REQUIRED) in _FAULTS) for name in names),
         aggregates=tuple(mean_of(name, key=name) for name in names),
         needs_answer=True,
         calls="4 calls and 2 for each passage",
     )
+
+
+def _unused(options: Mapping[str, Any]) -> list[Problem]:
+    """Options that would have no effect, and numbers that would have nothing to be computed from."""
+    problems: list[Problem] = []
+    scores = options["scores_to_compute"]
+    computed = set(scores) if isinstance(scores, list | tuple) else set(ALL_SCORES)
+    if options["target_column"] is None and not computed <= _WITHOUT_TARGET:
+        needs = ", ".join(name for name in ALL_SCORES if name in computed - _WITHOUT_TARGET)
+        problems.append((("target_column",), f"is needed for {needs}; without it, only `faithfulness` is computed"))
+    if options["target_column"] is None and options["target_claims_column"] is not None:
+        problems.append((("target_claims_column",), "needs a `target_column`"))
+    of_modes = ("target_labels_column", "response_labels_column", "claim_labeling_instructions")
+    if options["mode"] == "all_claims":
+        problems += [
+            ((name,), "has no effect with the mode `all_claims`") for name in of_modes if options[name] is not None
+        ]
+    return problems
 
 
 @describes(lambda options, _: _described(options))
@@ -195,19 +321,39 @@ query_column: question
 target_column: answer
 scores_to_compute: [f1_score, precision, recall]
 """,
+    check=_unused,
 )
 def rag_checker(
     key: str,
     *,
     judge_model_key: JudgeKey,
     query_column: Annotated[str, Doc("Column of the question.")] = "query",
-    target_column: Annotated[str, Doc("Column of the expected answer.")] = "target",
+    target_column: Annotated[
+        str | None, Doc("Column of the expected answer; null for `faithfulness`, which needs none.")
+    ] = "target",
     contexts_column: Annotated[
         str | None, Doc("Column of the retrieved passages, a list or one text; the model's own when absent.")
     ] = None,
     scores_to_compute: Annotated[
         Sequence[Annotated[str, Words(ALL_SCORES)]] | None, Doc("All eleven when absent.")
     ] = None,
+    target_claims_column: Annotated[
+        str | None, Doc("Column of the expected answer's claims, mappings of `subject`, `predicate` and `object`.")
+    ] = None,
+    response_claims_column: Annotated[str | None, Doc("Column of the claims of the answer, the same way.")] = None,
+    claim_extraction_instructions: Annotated[
+        str | None, Doc("For the judge, when it takes claims from a text.")
+    ] = None,
+    mode: Annotated[
+        Mode,
+        Doc("Over which claims: all, the required ones, or both, of which those are called `required_…`."),
+    ] = "all_claims",
+    target_labels_column: Annotated[
+        str | None,
+        Doc("Column that says REQUIRED or OPTIONAL of each claim of the expected answer; else the judge does."),
+    ] = None,
+    response_labels_column: Annotated[str | None, Doc("The same of each claim of the answer.")] = None,
+    claim_labeling_instructions: Annotated[str | None, Doc("For the judge, when it says what is required.")] = None,
     has_solver: bool = True,
     model: Mapping[str, Any] | None = None,
     context: BuildContext = NO_CONTEXT,
@@ -216,8 +362,29 @@ def rag_checker(
     if not has_solver:
         raise UsageError(f"scorer `{key}`: a task without a solver has no answer to check")
     judge = judge_model(judge_model_key, model, context)
-    scores = scores_to_compute or ALL_SCORES
-    return RagChecker(key, judge, query_column, target_column, scores, context.judge_retries, contexts_column)
+    columns = RagColumns(
+        query=query_column,
+        target=target_column,
+        contexts=contexts_column,
+        target_claims=target_claims_column,
+        response_claims=response_claims_column,
+        target_labels=target_labels_column,
+        response_labels=response_labels_column,
+    )
+    return RagChecker(
+        key,
+        judge,
+        columns,
+        scores_to_compute or ALL_SCORES,
+        context.judge_retries,
+        mode=mode,
+        extraction=claim_extraction_instructions,
+        labeling=claim_labeling_instructions,
+    )
+
+
+def _numbered(claims: Sequence[str]) -> str:
+    return "\n".join(f"{at}. {claim}" for at, claim in enumerate(claims, 1))
 
 
 def passages(value: Any) -> list[str]:
@@ -275,13 +442,18 @@ def _share(values: Sequence[bool]) -> float:
 
 
 ALL_SCORES = tuple(rag_scores(Checked(answer_in_target=[], target_in_answer=[])))
+_WITHOUT_TARGET = frozenset({"faithfulness"})
 _ABOUT_CHUNKS = frozenset(ALL_SCORES) - {"precision", "recall", "f1_score"}
 
 
 def _scripted(*, holds: bool) -> Callable[[Request], str]:
     def answer(request: Request) -> str:
-        if _ENTAIL in request.text():
-            return json.dumps({"entailed": [holds]})
+        asked = request.text()
+        claims = len(asked.partition(_CLAIMS)[2].splitlines())
+        if _LABEL in asked:
+            return json.dumps({"labels": [_LABELS[0]] * claims})
+        if _ENTAIL in asked:
+            return json.dumps({"entailed": [holds] * claims})
         return json.dumps({"claims": [{"subject": "it", "predicate": "is", "object": "so"}]})
 
     return answer
