@@ -90,7 +90,7 @@ class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that a file declares, and what it became."""
 
     kind: str
-    """`parameter`, `dataset`, `scorer`, `metric`, `model`, `rule` or `file`."""
+    """`parameter`, `dataset`, `column`, `solver`, `scorer`, `metric`, `model`, `rule` or `file`."""
     name: str
     became: str
     place: str

@@ -20,6 +20,7 @@ from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
     from assay.core.errors import UsageError
+    from assay.core.types import TaskDefinition
     from assay.pages.document import TextTable
 
 TASK_SETS = "task sets"
@@ -168,6 +169,14 @@ def refuse_unknown(words: list[str]) -> None:
             raise UsageError(catalog.unknown_name("kind or task set", word, [*catalog.CATALOG, *BUILT_IN]))
 
 
+def _titles(definition: TaskDefinition) -> list[str]:
+    """What its file calls the task, where that is another text than its key, and its tags."""
+    shown = definition.shown
+    name = shown.display_name
+    titles = [name] if name and name.casefold() != definition.name.casefold() else []
+    return [*titles, f"tags {' '.join(shown.tags)}"] if shown.tags else titles
+
+
 def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageError]]:
     """Every task of files and folders, with what it needs to be run; and what is wrong with files that hold none."""
     from assay.formats.declarative.config_spec import NoValueError
@@ -176,8 +185,14 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
 
     loaded, refused = read_sources(sources, allow_bad=True, only_reads=True)
     tasks = {
-        item.definition.name: f"{item.definition.dataset.size} samples, {metric_label(item.definition)}, "
-        f"{item.definition.source}"
+        item.definition.name: ", ".join(
+            [
+                *_titles(item.definition),
+                f"{item.definition.dataset.size} samples",
+                metric_label(item.definition),
+                item.definition.source,
+            ]
+        )
         for item in loaded
     }
     broken: list[UsageError] = []

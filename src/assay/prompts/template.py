@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -98,6 +98,11 @@ def _reads(tree: nodes.Template) -> Reads:
     named = [(node.name, TEXT.filters) for node in tree.find_all(nodes.Filter)]
     tested = [(node.name, TEXT.tests) for node in tree.find_all(nodes.Test)]
     unknown = dict.fromkeys(name for name, known in (*named, *tested) if name not in known)
+    always_fails = always_fails or any(
+        each.name not in (TEXT.filters if isinstance(each, nodes.Filter) else TEXT.tests)
+        for each in _always_run(tree)
+        if isinstance(each, nodes.Filter | nodes.Test)
+    )
     needed = dict.fromkeys(path[1] for path in _always_read(tree) if path[0] == "sample" and path[1:])
     columns = tuple(needed) if "sample" in free and "sample" not in guarded else ()
     return Reads(tuple(paths), guarded, tuple(unknown), always_fails, columns)
@@ -117,6 +122,24 @@ def _guards(tree: nodes.Node) -> Iterator[nodes.Node]:
     for item in tree.find_all(nodes.Filter):
         if item.name in ("default", "d") and item.node is not None:
             yield item.node
+
+
+def _always_run(node: nodes.Node) -> Iterator[nodes.Node]:
+    """The parts of a template that rendering comes to whatever the values: not branches, nor bodies of loops."""
+    yield node
+    match node:
+        case nodes.If() | nodes.CondExpr():
+            inner: Iterable[nodes.Node] = [node.test]
+        case nodes.For():
+            inner = [node.iter]
+        case nodes.And() | nodes.Or():
+            inner = [node.left]
+        case nodes.Macro() | nodes.CallBlock():
+            inner = []
+        case _:
+            inner = node.iter_child_nodes()
+    for each in inner:
+        yield from _always_run(each)
 
 
 def _always_read(node: nodes.Node) -> Iterator[Path]:

@@ -55,6 +55,9 @@ def test_everything_that_is_declared_is_listed_with_what_it_became(tmp_path: Pat
         ("parameter", "tone", "the text `kind`"),
         ("parameter", "lost", "nothing reads it"),
         ("dataset", "rows", f"{definition.dataset.use}, {size}"),
+        ("column", "q", "read by solver, judge, skip"),
+        ("column", "a", "read by main"),
+        ("solver", "single_turn_solver", "chat_completion"),
         ("scorer", "main", "string_equals, 1 metric"),
         ("metric", "main.mean", "mean of both, the pass^k with k = 2 of is_correct as steady"),
         ("scorer", "judge", "model_as_a_judge_classifier, 1 metric"),
@@ -63,6 +66,19 @@ def test_everything_that_is_declared_is_listed_with_what_it_became(tmp_path: Pat
         ("rule", "skip", "exclude_from_metrics where equals {{ sample.q }}"),
     ]
     assert all(each.place.startswith(str(tmp_path)) for each in definition.provenance.declared)
+
+
+def test_models_that_a_solver_calls_and_its_examples_are_listed(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    task = json.loads(path.read_text())
+    user = {"type": "chat_message", "role": "user", "content": "{{ sample.q }}"}
+    customer = {"type": "generate_message", "model_key": "toy", "output_role": "user", "extra_input_messages": [user]}
+    loop = {"type": "loop", "message_builders": [{"type": "generate"}, customer], "max_iterations": 2}
+    task["definition"]["solver"] = {"type": "multi_turn_solver", "message_builders": [user, loop]}
+    path.write_text(json.dumps(task))
+    [definition] = read_yaml_tasks(path)
+    listed = [(each.kind, each.name, each.became) for each in definition.provenance.declared]
+    assert listed[5:7] == [("solver", "multi_turn_solver", "multi_turn_solver"), ("model", "toy", "toy")]
 
 
 def test_check_and_show_print_the_list_and_check_names_what_nothing_reads(

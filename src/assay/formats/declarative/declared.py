@@ -6,16 +6,19 @@ Whatever cannot be resolved has been refused before this list is made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from assay.catalog import OTHER_MODELS
+from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec
 from assay.formats.declarative.records import ActionEntry, ScorerEntry, TaskEntry
 from assay.formats.declarative.shape import PLACEHOLDER_INSIDE
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, inside
+from assay.prompts.template import template_reads
 from assay.task_records import Declared
-from assay.text.wording import in_yaml
+from assay.text.wording import count_of, in_yaml
 
 
 def declared_of(
@@ -25,12 +28,13 @@ def declared_of(
     *,
     parameters: Mapping[str, Plain],
     dataset: DatasetSpec,
+    solver: PartSpec,
     scorers: Sequence[tuple[str, ScorerEntry]],
     parts: Sequence[PartSpec],
     aggregates: Sequence[PartSpec],
     actions: Sequence[ActionEntry],
 ) -> tuple[Declared, ...]:
-    """In the order of the file: parameters, dataset, scorers with their metrics and models, rules, files.
+    """Parameters, dataset, columns, solver, scorers with their metrics and models, rules, files.
 
     `parts` are what the scorers became.
     """
@@ -56,6 +60,18 @@ def declared_of(
         several = named.get("keys")
         name = named.get("key") or (", ".join(map(str, several)) if isinstance(several, list) else "")
         made.append(entry("dataset", str(name), f"{dataset.use}, {size}", (*at, "dataset")))
+    readers: dict[str, list[str]] = {}
+    if dataset.use != "joined":  # whose columns stand under the names of the datasets
+        by_part = [("solver", solver.options), *((part.key, part.options) for part in parts)]
+        by_part += [(each.key, each.filter) for each in actions]
+        for reader, options in by_part:
+            for column in _columns_in(options):
+                readers.setdefault(column, []).append(reader)
+    for column, names in readers.items():
+        made.append(entry("column", column, f"read by {', '.join(dict.fromkeys(names))}", at))
+    if solver.use != "no_solver":
+        made.append(entry("solver", solver.use, _asking(solver), (*at, "solver")))
+    made += [entry("model", name, model, (*at, "solver")) for name, model in _models_of(solver)]
     for number, (key, scorer) in enumerate(scorers):
         own = [part for part in aggregates if part.options.get("scorer") == key]
         place = (*at, "scorers", number)
@@ -87,9 +103,34 @@ def _number(part: PartSpec) -> str:
     return " ".join(filter(None, words))
 
 
+def _asking(solver: PartSpec) -> str:
+    """What a solver does, in a few words."""
+    shots = solver.options.get("few_shot")
+    examples = len(shots.get("examples", ())) if isinstance(shots, dict) else 0
+    builder = solver.options.get("input_builder")
+    kind = str(builder.get("type")) if isinstance(builder, dict) else solver.use
+    return f"{kind}, {count_of(examples, 'few-shot example')}" if examples else kind
+
+
+def _columns_in(options: Plain) -> Iterator[str]:
+    """The columns that templates in the options of a part read whatever the row."""
+    if isinstance(options, str) and ("{{" in options or "{%" in options):
+        with suppress(UsageError):  # a snippet, or a text that is no template
+            yield from template_reads(options).columns
+    for at, value in inside(options):
+        if not str(at[-1]).endswith("_snippet"):
+            yield from _columns_in(value)
+
+
 def _models_of(part: PartSpec) -> Iterator[tuple[str, str]]:
     """The other models that a scorer names, each with what is behind its key."""
-    behind = part.options.get("model")
-    for at, value in inside(part.options):
+    yield from _models_in(part.options)
+
+
+def _models_in(options: Plain) -> Iterator[tuple[str, str]]:
+    behind = options.get("model") if isinstance(options, dict) else None
+    for at, value in inside(options):
         if at[-1] in OTHER_MODELS and isinstance(value, str):
             yield value, str(behind.get("model")) if isinstance(behind, dict) else "not known before a run"
+        elif isinstance(value, list | dict):
+            yield from _models_in(value)

@@ -154,6 +154,7 @@ def task_definition(
                 task,
                 parameters=parameters,
                 dataset=dataset,
+                solver=parts["solver"],
                 scorers=_keyed(definition.scorers) if isinstance(definition, BenchmarkTask) else [],
                 parts=parts.get("scorers", ()),
                 aggregates=parts.get("aggregates", ()),

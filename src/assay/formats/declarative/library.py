@@ -393,6 +393,7 @@ class Library:
             return None
         if name in self.models or self._described(name) or of_provider(name):
             return self.model(name)
+        self.nearby.refuse_broken("model", name, of_this_name=True)
         self._refuse_misspelt(name)
         return None
 

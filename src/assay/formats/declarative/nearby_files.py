@@ -91,12 +91,15 @@ class NearbyFiles:
         labels = [self._label(path) for folder in self.folders(f"{kind}s") for path in _yaml_files(folder)]
         return [label[1] for label in labels if label is not None and label[0] == kind]
 
-    def refuse_broken(self, kind: str, key: str) -> None:
-        """What was not found may be in a file that cannot be read, or that holds something else by mistake."""
+    def refuse_broken(self, kind: str, key: str, *, of_this_name: bool = False) -> None:
+        """What was not found may be in a file that cannot be read, or that holds something else by mistake.
+
+        With `of_this_name` only files that are called like it are looked at.
+        """
         for folder in self.folders(f"{kind}s")[1:]:  # the file's own folder holds tasks, which report it themselves
             for path in _yaml_files(folder):
                 label = self._label(path)
-                if label is None or label[1] == key or path.stem == key:
+                if path.stem == key or (not of_this_name and (label is None or label[1] == key)):
                     document = self._read(path)
                     check = checked_model if kind == "model" else checked_dataset
                     check(document, document.value)
