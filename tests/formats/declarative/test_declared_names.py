@@ -76,6 +76,15 @@ def test_a_parameter_names_what_is_there(here: Path, kind: str, right: str, wron
     assert "config_spec[0].default_value: " + says in str(error.value)
 
 
+def test_an_empty_value_names_nothing_unless_the_author_has_it_so(here: Path) -> None:
+    whole = {**about_rows(of_rows("len('<< config.p >>')"), {"key": "data"})}
+    path = write(here, task("t", whole, config_spec=[parameter("dataset_column", default_value="q")]))
+    with pytest.raises(UsageError, match="--config p=: no row of the dataset has a column ``"):
+        read_yaml_tasks(path, config={"p": ""})
+    path = write(here, task("t", whole, config_spec=[parameter("dataset_column", default_value="")]))
+    assert read_yaml_tasks(path, config={"p": ""})
+
+
 def test_a_run_file_names_the_place_of_such_a_value(here: Path) -> None:
     definition = about_rows(of_rows("1"), {"key": "data"})
     specification = {"task_key": "t", "task_config": {"p": "nmae"}}

@@ -212,8 +212,10 @@ def _check_named(
     used = {match[1] for match in PLACEHOLDER_INSIDE.finditer(msgspec.json.encode(task.definition).decode())}
     for at, parameter in enumerate(task.config_spec):
         value = parameters.get(parameter.key)
-        if not isinstance(value, str) or not value or not (parameter.key in given or parameter.key in used):
+        if not isinstance(value, str) or not (parameter.key in given or parameter.key in used):
             continue
+        if not value and (parameter.key not in given or value == parameter.default_value):
+            continue  # the author's own way to say that there is none
         place: FieldPath = (*where, "config_spec", at, "default_value")
         if parameter.key in given and given_at is not None:
             place = (*given_at, parameter.key)

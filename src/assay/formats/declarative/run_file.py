@@ -25,6 +25,7 @@ from assay.formats.declarative.model_specs import model_spec
 from assay.formats.declarative.places import Places
 from assay.formats.declarative.policies import check_scopes, policy_rules
 from assay.formats.declarative.prompt_texts import PromptText, prompt_texts, with_prompt
+from assay.formats.declarative.recorded_results import with_recorded_answers
 from assay.formats.declarative.records import Options, TaskEntry, Trials, without_nulls
 from assay.formats.declarative.repeatability import (
     evaluations_near,
@@ -303,6 +304,13 @@ def _specified(
         subsampling=spec.subsampling or evaluation.subsampling,
         trials=_attempts(document, where, spec, task, trials),
     )
+    if spec.task_result_log_path is not None:
+        log = library.nearby.path("file", document, (*where, "task_result_log_path"), spec.task_result_log_path)
+        count = spec.num_samples or evaluation.num_samples or debug
+        choice: Options = {} if count is None else {"num_samples": count, "subsampling": spec.subsampling or "head"}
+        with placed_at(document, (*where, "task_result_log_path")):
+            definition = with_recorded_answers(definition, log, choice)
+        model = None
     if spec.model_key == PLACEHOLDER_MODEL and not solver_needs(definition.solver).replays:
         message = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
         raise document.error((*where, "model_key"), message)

@@ -18,7 +18,7 @@ from assay.formats.declarative.records import (
     UserKey,
 )
 from assay.formats.declarative.yaml_reader import Plain
-from assay.part_options import Choice, Doc, ModelKey, Placeholders, part
+from assay.part_options import Choice, Doc, ModelKey, PathOption, Placeholders, part
 
 SampleCount = Annotated[Annotated[int, Meta(ge=1)] | None, Doc("How many samples; all when absent.")]
 Subsampling = Annotated[Literal["head", "random"] | None, Doc("The first samples, or a fixed random choice.")]
@@ -51,6 +51,12 @@ class TaskSpecification(Struct, frozen=True, kw_only=True):
     trials: TrialsOption = None
     repeatability: Annotated[
         Repeatability | None, Doc("The whole task several times: as `trials` with so many attempts.")
+    ] = None
+    task_result_log_path: Annotated[
+        str | None,
+        PathOption(
+            "A finished log of this task, whose answers are scored; no model is called.", "task_result_log_path"
+        ),
     ] = None
     display_name: OtherName = None
 

@@ -77,6 +77,10 @@ def _within_limits(result: Fields, where: FieldPath, report: Report) -> None:
     parameter = record(result, Parameter)
     if parameter.min is not None and parameter.max is not None and parameter.min > parameter.max:
         report.wrong((*where, "max"), f"must be at least `min` ({parameter.min:g}), got {parameter.max:g}")
+    elif repeated := [
+        value for at, value in enumerate(parameter.allowed_values) if value in parameter.allowed_values[:at]
+    ]:
+        report.wrong((*where, "allowed_values"), f"`{repeated[0]}` is given twice")
     elif parameter.default_value is not None and (problem := value_problem(parameter, parameter.default_value)):
         report.wrong((*where, "default_value"), problem)
 
