@@ -139,7 +139,7 @@ def _of_its_kind(document: Document, where: FieldPath, model: ModelEntry, argume
         return {}  # the user's own, which is given the JSON as a text
     message = {
         "custom": "a provider's models take chats; a `custom` model has a `url` or a `run_inference_snippet`",
-        "embeddings": f"`{argument}` is no model of a server, and only those answer with embeddings here",
+        "embeddings": f"`{argument}` is not on a server, and only models on servers answer with embeddings here",
     }
     raise document.error((*where, "task"), message[model.task])
 

@@ -1,7 +1,7 @@
 """`task_result_log_path`: a task specification whose answers are in a finished log, and are scored from there.
 
 The log is JSON of the platform that made it. Its samples are the rows, its answers those of the solver; the numbers
-are computed anew, so that they are of the task's own scorers.
+are computed from them by the scorers of the task.
 """
 
 from __future__ import annotations

@@ -59,6 +59,8 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     run = checked_run(document)
     if run.evaluation is not None and has_repeatability(document.value):
         return list(_with_repeated(document, run, run.evaluation, library, flags))
+    if run.evaluation is None and not run.tasks:
+        raise document.error((), "there is nothing to run: give `tasks`")
     keys = _collect(document, run, library)
     tasks = _tasks(document, run)
     judges = {key for _, task in tasks.values() for key in _models_asked_by(task.definition)}
@@ -176,8 +178,6 @@ def _variants(
 
 def _all_of(document: Document, tasks: Tasks) -> EvaluationEntry:
     """The evaluation of a run file without one: every task."""
-    if not tasks:
-        raise document.error((), "there is nothing to run: give `tasks`")
     written: list[Plain] = [{"task_key": key} for key in tasks]
     return EvaluationEntry(key="all", display_name="all", task_specifications=written)
 

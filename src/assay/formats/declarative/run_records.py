@@ -77,7 +77,7 @@ class RepeatabilityInput(Struct, frozen=True, kw_only=True):
     example="{type: repeatability, repeatability_config: {num_runs: 3}, inputs: [{evaluation_key: first-look}]}\n",
 )
 class RepeatabilitySpecification(Struct, frozen=True, kw_only=True):
-    type: Annotated[Literal["repeatability"], Doc("What tells it apart.")] = "repeatability"
+    type: Annotated[Literal["repeatability"], Doc("Specifications, run several times.")] = "repeatability"
     key: Annotated[UserKey | None, Doc("The name of the task in this run, or what the names begin with.")] = None
     repeatability_config: Annotated[Repeatability, Doc("How often.")]
     inputs: Annotated[tuple[RepeatabilityInput, ...], Meta(min_length=1), Doc("What is run again.")]

@@ -41,7 +41,7 @@ _CLAIMS = "Claims:\n"
 _LABELS = ("REQUIRED", "OPTIONAL")
 Mode = Literal["all_claims", "required_only", "required_and_optional"]
 _REQUIRED = "required_"
-"""What the names of numbers over required claims begin with, beside those over all."""
+"""What the names of numbers over required claims begin with, where there are those over all too."""
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class RagChecker:
             [] if target is None else await self._claims(query, target, columns.target_claims, asked, sample)
         )
         checked = Checked(
-            # without a target nothing is asked about it, and no number is shown that would need it
+            # without a target there is no number that would need it
             answer_in_target=[False] * len(answer_claims)
             if target is None
             else await self._entailed(answer_claims, target, asked, sample),
