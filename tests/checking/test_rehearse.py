@@ -372,9 +372,14 @@ def generic(template: str) -> dict[str, Any]:
         (says("Name a river."), "same_prompt", "all 2 samples get the same prompt"),
         (says("{{ sample.q }} (it is {{ sample.a }})"), "gold_in_prompt", "the prompt prints the column `a`"),
         (
-            generic('{"mesages": [{"role": "user", "content": {{ sample.q | tojson }}}]}'),
+            generic('{"mesages": {{ sample.q | tojson }}}'),
             "no_messages",
             "sent as the text of its JSON. Did you mean `mesages`?",
+        ),
+        (
+            generic('{"mesages": [{"role": "user", "content": {{ sample.q | tojson }}}]}'),
+            "no_request",
+            "a chat is under `messages`, and this one is under `mesages`",
         ),
         (says("{{ sample.q }}"), None, ""),
         (generic('{"messages": [{"role": "user", "content": {{ sample.q | tojson }}}]}'), None, ""),
@@ -385,5 +390,5 @@ def test_a_prompt_that_asks_something_else_than_its_author_meant(
     tmp_path: Path, solver: dict[str, Any], problem: str | None, says_so: str
 ) -> None:
     found = faults(tmp_path, [EQUALS], solver=solver)
-    assert [each.problem for each in found] == ([problem] if problem else [])
+    assert {each.problem for each in found} == ({problem} if problem else set())
     assert all(says_so in each.detail for each in found)

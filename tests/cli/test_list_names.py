@@ -55,7 +55,7 @@ def test_a_task_that_needs_values_is_listed_with_them(
     )
     (tmp_path / "ready.yaml").write_text(ready)
     wanted = {
-        "ready": "1 samples, accuracy (string_equals), ready.yaml",
+        "ready": "N, 1 samples, accuracy (string_equals), ready.yaml",
         "needy": "needs --config field=… --dataset-key KEY, needy.yaml",
     }
     assert listed(capsys, ".") == {"tasks": wanted}

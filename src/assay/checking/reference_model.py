@@ -19,6 +19,8 @@ class Script:
     """Stands for every model of a task; its answers are set beforehand."""
 
     def __init__(self) -> None:
+        self.custom = False
+        """Whether the evaluated model takes any JSON."""
         self.answer = SOME_ANSWER
         """Of the evaluated model."""
         self.others_say: Callable[[Request], str] = lambda _: ""
@@ -41,6 +43,7 @@ class _Measured:
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self.offers = ModelOffers(custom=script.custom)
 
     async def generate(self, request: Request) -> Completion:
         self._script.requests.append(request)

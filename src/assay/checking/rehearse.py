@@ -91,6 +91,7 @@ class _Rehearsing:
         self._task = task
         self._bad_tests = bad_tests
         self._script = script
+        script.custom = task.definition.plan.for_models == ("custom",)
         self._parts = {part.key: part for part in task.definition.scorers}
         self._findings: dict[tuple[str, str, str], Finding] = {}
         self._samples_at_fault: dict[tuple[str, str, str], set[str]] = {}
@@ -176,7 +177,8 @@ class _Rehearsing:
             if name in self._columns_printed and isinstance(value, str | int | float) and str(value) in request.text():
                 message = f"the prompt prints the column `{name}`, which is what the answer is compared with"
                 self._add("gold_in_prompt", "definition.solver", sample, message, error=False)
-        if (names := _names_of_object(request)) and _is_generic(self._task.definition.solver):
+        is_chat = _is_generic(self._task.definition.solver) and not self._script.custom
+        if (names := _names_of_object(request)) and is_chat:
             why = f"the input has no `messages`, so it is sent as the text of its JSON. {hint('messages', names)}"
             self._add("no_messages", "definition.solver.input_builder.template", sample, why)
 

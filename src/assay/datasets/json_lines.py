@@ -91,11 +91,13 @@ class JsonArray(FileDataset):
         try:
             decode_strictly(text)
             rows = _any_decoder.decode(text)
-            if not isinstance(rows, list):
-                raise UsageError(f"{self.path}: expected a list of objects, one for each row")
-            return [written_row(row) for row in check_rows(rows, self.name)]
-        except ValueError as error:
-            raise UsageError(f"{self.path}: {getattr(error, 'detail', error)}") from error
+        except StrictJsonError as error:
+            raise UsageError(f"{self.path}: {error.detail}") from error
+        except ValueError as error:  # a number is too large
+            raise UsageError(f"{self.path}: {error}") from error
+        if not isinstance(rows, list):
+            raise UsageError(f"{self.path}: expected a list of objects, one for each row")
+        return [written_row(row) for row in check_rows(rows, self.name)]
 
 
 def written_row(row: Row) -> Row:

@@ -20,6 +20,8 @@ from assay.solvers.conversation_options import FewShotOptions, Generation, Input
 from assay.solvers.few_shot_turns import FewShot
 from assay.solvers.single_turn import SingleRequest, answered
 
+CUSTOM = "custom"
+"""What the reader of a task adds to a `generic` input builder that is for custom models alone."""
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "response_format", "tools")
 
 
@@ -62,7 +64,8 @@ def single_turn_solver(
         examples = FewShot(few_shot, str(messages[-1]["content"]), context) if few_shot is not None else None
         return ChatInput(messages, context, settings_of(generation), examples)
     if input_builder["type"] == "generic":
-        return GenericInput(input_builder["template"], context, settings_of(generation))
+        is_custom = bool(input_builder.get(CUSTOM))
+        return GenericInput(input_builder["template"], context, settings_of(generation), custom=is_custom)
     raise UsageError(f"unknown input builder `{input_builder['type']}`; known: chat_completion, generic")
 
 
@@ -111,8 +114,12 @@ class ChatInput(SingleRequest):
 class GenericInput(SingleRequest):
     """One template that renders to the JSON of the model's input."""
 
-    def __init__(self, template: str, context: BuildContext, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, template: str, context: BuildContext, settings: Mapping[str, Any], *, custom: bool = False
+    ) -> None:
+        """`custom`: the task is for custom models alone, to which the JSON goes as it stands."""
         self._settings = settings
+        self._custom = custom
         self._template = FieldTemplate(
             template,
             field="definition.solver.input_builder.template",
@@ -123,13 +130,18 @@ class GenericInput(SingleRequest):
 
     @override
     async def __call__(self, sample: Sample, model: Model) -> Trace:
-        request = self._sent_to(sample, model)
+        request = self._any_json(sample) if offers_of(model).custom else self._chat(sample)
         return answered(request, await model.generate(request))
 
-    def _sent_to(self, sample: Sample, model: Model) -> Request:
-        """The JSON as it stands where the model takes any, else the chat that it says."""
-        if not offers_of(model).custom:
-            return self.request(sample)
+    @override
+    def request(self, sample: Sample) -> Request:
+        return self._any_json(sample) if self._custom else self._chat(sample)
+
+    def _any_json(self, sample: Sample) -> Request:
+        """The JSON as it stands, for a model that takes any."""
+        if self._settings:
+            message = "`generation` has no place in the JSON of a custom model; write the settings into the template"
+            raise self._template.failure("bad_input", message, sample)
         text = self._template.render(row_variables(sample), sample)
         try:
             msgspec.json.decode(text)
@@ -144,8 +156,7 @@ class GenericInput(SingleRequest):
             problem = f"the template's input cannot be sent: {error}"
         return self._template.failure("bad_input", f"{problem}; it rendered {text[:200]!r}", sample)
 
-    @override
-    def request(self, sample: Sample) -> Request:
+    def _chat(self, sample: Sample) -> Request:
         text = self._template.render(row_variables(sample), sample)
         try:
             request = request_of(msgspec.json.decode(text))

@@ -96,6 +96,10 @@ def test_a_custom_model_is_given_the_json_of_the_template_and_answers_with_any(
         "sum": 3,
     }
     assert "warning" not in capsys.readouterr().err
+    assert main(["check", "t.yaml"]) == 0
+    assert main(["show", "t.yaml", "--sample", "0"]) == 0
+    assert '{"messages": "no chat", "model": "mine", "numbers": [1, 2]}' in capsys.readouterr().out
+    assert main(["run", "t.yaml", "--model", "m", "--dry-run"]) == 0
 
 
 def test_a_custom_model_on_a_server_is_sent_the_body_alone(here: Path, server: str) -> None:
@@ -190,3 +194,14 @@ def test_a_chat_under_a_misspelt_name_is_not_sent_as_the_text_of_its_json(here: 
     assert run() == 3
     _, records = score_of(here)
     assert "a chat is under `messages`, and this one is under `mesages`" in records[0]["failures"][0]["message"]
+
+
+def test_settings_have_no_place_in_the_json_of_a_custom_model(here: Path) -> None:
+    code = {"connection_type": "custom_inference", "run_inference_snippet": ECHO}
+    project(here, {"task": "custom", "config": code}, JSON_IN, SUM, tasks=["custom"])
+    task = json.loads((here / "t.yaml").read_text())
+    task["definition"]["solver"]["generation"] = {"temperature": 0}
+    (here / "t.yaml").write_text(json.dumps(task))
+    assert run() == 3
+    _, records = score_of(here)
+    assert "`generation` has no place in the JSON of a custom model" in records[0]["failures"][0]["message"]

@@ -54,7 +54,8 @@ from assay.prompts.written_text import with_texts
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.embedding import lack_of_embeddings
 from assay.snippets.imported_modules import OwnModules, own_modules, snippets_of
-from assay.task_records import Provenance, ScorerTitle, TaskLabels, TaskPlan
+from assay.solvers.templated import CUSTOM
+from assay.task_records import ModelTask, Provenance, ScorerTitle, TaskLabels, TaskPlan
 from assay.trust.project import is_inside_this_project
 
 _EVIDENCE = "evidence"
@@ -109,6 +110,7 @@ def task_definition(
         choice: SampleChoice = {"num_samples": num_samples, "subsampling": subsampling}
         try:
             parts = _benchmark_parts(document, at, definition, library)
+            parts["solver"] = _for_kinds(parts["solver"], task.tasks)
             dataset = _dataset(document, at, definition, library, dataset_key, written=task.definition, choice=choice)
         except PlacedError as error:  # the errors of all keys of the definition are reported together
             raise all_of([error, *unresolved(document, at, written, library)]) from error
@@ -421,6 +423,14 @@ def _solver(document: Document, where: FieldPath, definition: BenchmarkTask, lib
     if solver.type == "multi_turn_solver":
         options["message_builders"] = _with_models(options["message_builders"], library)
     return PartSpec(key="solver", use=solver.type, options=options)
+
+
+def _for_kinds(solver: PartSpec, kinds: Sequence[ModelTask]) -> PartSpec:
+    """The solver of a task for custom models alone renders any JSON, not a chat."""
+    builder = solver.options.get("input_builder")
+    if tuple(kinds) != ("custom",) or not isinstance(builder, dict) or builder.get("type") != "generic":
+        return solver
+    return msgspec.structs.replace(solver, options={**solver.options, "input_builder": {**builder, CUSTOM: True}})
 
 
 def _few_shot(

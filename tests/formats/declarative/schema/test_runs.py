@@ -24,10 +24,7 @@ def test_a_run_file_keeps_its_parts_for_later(tmp_path: Path) -> None:
     assert checked_run(read(tmp_path, "models: []\n")).evaluation is None
 
 
-def test_what_other_programs_take_is_refused_or_warned_of_with_a_way_around(tmp_path: Path) -> None:
-    repeated = "{key: e, display_name: E, task_specifications: [{task_key: t, type: repeatability}]}"
-    with pytest.raises(UsageError, match=r"task_specifications\[0\]\.type: .* Give the task `trials: \{num_trials"):
-        checked_run(read(tmp_path, f"evaluation: {repeated}\n"))
+def test_what_other_programs_take_is_warned_of(tmp_path: Path) -> None:
     document = read(tmp_path, "dataset_generators: [{key: g}]\n")
     checked_run(document)
     assert any("`dataset_generators` is not used here" in warning for warning in document.warnings)
