@@ -244,7 +244,9 @@ class _Rehearsing:
         return _Tried(trace, answer)
 
     def _is_own_fault(self, failure: Failure) -> bool:
-        """Not for what the author's Python raised about an answer that no model gave."""
+        """Not for what the author's Python raised about an answer that no model gave, or for one that is not JSON."""
+        if failure.kind == "template" and (failure.field or "").endswith(".value"):
+            return "JSONDecodeError" not in failure.message
         if failure.kind not in ("exception", "bad_output") or not self._script.requests:
             return True
         return any(bug in failure.message for bug in _BUGS)
