@@ -506,3 +506,24 @@ def test_a_margin_that_the_samples_cannot_reach_is_a_remark_with_the_one_they_ca
     Path("sums.jsonl").write_text("".join(json.dumps(line) + "\n" for line in grouped))
     main(["check", "sums.jsonl", "--gate", "no-drop-beyond 0.07"])
     assert "6 groups rule out no drop below" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_first_request_is_shown_of_one_task_and_of_all_where_that_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "few.csv").write_text("q,a\n1 + 1,2\n")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(OF_ROWS.format(key=name))
+    shown = {words: assay("check", *words, cwd=tmp_path).stdout for words in (("one.yaml",), (".",), (".", "--all"))}
+    assert [text.count("sample `0`") for text in shown.values()] == [1, 0, 2]
+
+
+OF_ROWS = """
+key: {key}
+display_name: T
+description: d
+definition:
+  dataset: {{key: few}}
+  solver:
+    type: single_turn_solver
+    input_builder: {{type: chat_completion, input_messages: [{{role: user, content: "{{{{ sample.q }}}}"}}]}}
+  scorers: [{{type: string_equals, ground_truth: "{{{{ sample.a }}}}"}}]
+"""

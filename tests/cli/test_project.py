@@ -44,6 +44,21 @@ def test_list_has_tags_owners_sizes_and_the_last_score(shop: Path, capsys: pytes
     assert (task["task"], task["samples"], task["last"]) == ("support/legal/gdpr", 3, None)
 
 
+def test_last_scores_of_several_models_say_whose_they_are(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "math", "--quiet", "--model", "toy"]) in (0, 1)
+    capsys.readouterr()
+    assert main(["list"]) == 0
+    assert "| of" not in capsys.readouterr().out
+    assert main(["run", "math/sums", "--quiet", "--model", "echo"]) in (0, 1)
+    newest = max(Path("runs").glob("*/leaderboard.json"), key=lambda path: path.stat().st_mtime_ns)
+    newest.write_text(newest.read_text().replace('"timestamp": "20', '"timestamp": "30'))
+    capsys.readouterr()
+    assert main(["list", "math"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| math/")]
+    assert {line.split("|")[1].strip(): line.split("|")[-2].strip() for line in rows}["math/sums"] == "echo"
+    assert any(line.split("|")[-2].strip() == "toy" for line in rows)
+
+
 def test_parts_are_listed_by_their_kind_as_ever(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "metrics"]) == 0
     assert "exact_match" in capsys.readouterr().out
@@ -133,11 +148,11 @@ def test_another_project_can_be_named(
 
 def test_a_parameter_of_one_task_and_the_text_of_a_file(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("tone.txt").write_text("very warm\n")
-    assert main(["check", "geo", "--config", "tone=@tone.txt", "--config", "geo/lakes:tone=cold"]) == 0
+    assert main(["check", "geo", "--all", "--config", "tone=@tone.txt", "--config", "geo/lakes:tone=cold"]) == 0
     printed = capsys.readouterr().out
     assert "user: very warm compute: 1 + 2" in printed
     assert "user: cold compute: 1 + 2" in printed
-    assert main(["check", "geo", "--config", "tone=@@home"]) == 0
+    assert main(["check", "geo", "--all", "--config", "tone=@@home"]) == 0
     assert "user: @home compute" in capsys.readouterr().out
 
 

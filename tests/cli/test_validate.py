@@ -89,6 +89,9 @@ def test_a_task_is_as_good_as_the_files_it_needs(tmp_path: Path, capsys: pytest.
     assert main(["validate", *map(str, tasks)]) == 0
 
 
-def test_what_a_task_names_need_not_be_here(tmp_path: Path) -> None:
+def test_a_dataset_that_a_task_names_need_not_be_here_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "one.yaml").write_text(NEEDING.format(key="one", dataset="elsewhere"))
     assert main(["validate", str(tmp_path / "one.yaml")]) == 0
+    assert "definition.dataset.key: there is no dataset `elsewhere`" in capsys.readouterr().err

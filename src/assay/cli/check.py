@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Every gold answer is scored and must get full marks; the empty answer must get none. Tests of code are\n"
         "tried on made-up programs: they must be able to run and must not pass for all of them. A YAML task is\n"
         "rehearsed like a run: every template is rendered on real rows, every snippet, scorer, rule and metric is\n"
-        "tried, judges give one verdict of each kind, and the first request is shown. Duplicates, contradictions and\n"
+        "tried, judges give one verdict of each kind; of one task, or with --all, the first request is shown. Duplicates, contradictions and\n"
         "near-empty prompts are pointed out. Exit code 2 when anything is wrong, 3 when a task cannot be run on this\n"
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
@@ -197,7 +197,7 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     for check in checks if options.prove else ():
         print()
         show(declared_table(check.declared), options)
-    for check in checks:
+    for check in checks if every or len(checks) == 1 else ():  # one of fifty prompts is read by name
         if check.first_sample is not None:
             print(_first_sample(check.task, check.first_sample, every=every))
     printed: set[str] = set()

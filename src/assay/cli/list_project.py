@@ -66,6 +66,8 @@ def _show(
     from assay.text.numbers import number
 
     rows: list[list[Cell]] = []
+    shown = [result for file in files if (result := results.get(file.name)) is not None]
+    several = len({result.model for result in shown}) > 1
     for file in files:
         said, result = project.tasks.of(file.name).values, results.get(file.name)
         definition = definitions.get(file.name)
@@ -79,7 +81,9 @@ def _show(
                 "" if result is None else age_text((now - result.time).total_seconds()),
             ]
         )
-    header = ["task", "tags", "owner", "samples", "last score", "age"]
+        if several:
+            rows[-1].append("" if result is None else result.model)
+    header = ["task", "tags", "owner", "samples", "last score", "age", *(["of"] if several else [])]
     show(TextTable(header=header, rows=rows, numeric_from=3, drops=("tags", "owner")), options)
 
 

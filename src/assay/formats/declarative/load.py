@@ -364,19 +364,26 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> Ch
             return CheckedFile("task file to extend", 1, list(dict.fromkeys(document.warnings)))
         return CheckedFile(f"file with {other}, which is not read by itself", 0, [])
     _CHECKS[kind](document, document.value)
+    absent: list[str] = []
     if kind == "task":
         reading = ReadingOptions(allow_outside=allow_outside, only_reads=True, models_needed=False, mending=mending)
-        _check_needed(document, NearbyFiles(home=path.parent, root=root_of(path), environ=environ, reading=reading))
+        nearby = NearbyFiles(home=path.parent, root=root_of(path), environ=environ, reading=reading)
+        absent = _check_needed(document, nearby)
     key = document.value.get("key") if kind == "task" and isinstance(document.value, dict) else None
-    return CheckedFile(f"{kind} file", 1, list(dict.fromkeys(document.warnings)), key if isinstance(key, str) else None)
+    warnings = list(dict.fromkeys([*document.warnings, *absent]))
+    return CheckedFile(f"{kind} file", 1, warnings, key if isinstance(key, str) else None)
 
 
-def _check_needed(document: Document, nearby: NearbyFiles) -> None:
-    """The files of the datasets and models that a task names, as far as they are here, must be what it needs."""
+def _check_needed(document: Document, nearby: NearbyFiles) -> list[str]:
+    """The files of the datasets and models that a task names, as far as they are here, must be what it needs.
+
+    Returns a sentence for each dataset that is not here.
+    """
     value = document.value.get("definition") if isinstance(document.value, dict) else None
     errors = unresolved(document, ("definition",), value, Library(nearby))
     if broken := [error for error in errors if not isinstance(error.__cause__, NoDatasetError)]:
         raise all_of(broken)
+    return list(map(str, errors))
 
 
 def _check_model(document: Document, value: Plain) -> None:
