@@ -40,9 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Every gold answer is scored and must get full marks; the empty answer must get none. Tests of code are\n"
         "tried on made-up programs: they must be able to run and must not pass for all of them. A YAML task is\n"
         "rehearsed like a run: every template is rendered on real rows, every snippet, scorer, rule and metric is\n"
-        "tried, judges give one verdict of each kind; of one task, or with --all, the first request is shown. Duplicates, contradictions and\n"
-        "near-empty prompts are pointed out. Exit code 2 when anything is wrong, 3 when a task cannot be run on this\n"
-        "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
+        "tried, judges give one verdict of each kind; of one task, or with --all, the first request is shown.\n"
+        "Duplicates, contradictions and near-empty prompts are pointed out. In a folder, tasks that need --config or\n"
+        "--dataset-key are checked as far as possible without. Exit code 2 when anything is wrong, 3 when a task\n"
+        "cannot be run on this machine."
     )
     parser.add_argument(
         "tasks",

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 RUNS = "runs"
 """The folder of a project that holds its runs."""
+_BOARD = "leaderboard.json"
 _DEPTH = 3
 
 
@@ -70,8 +71,6 @@ def last_results(root: Path) -> dict[str, LastResult]:
     newest: dict[str, LastResult] = {}
     for folder, board, time in _boards(root):
         for row in board.tasks:
-            if row.task in newest and newest[row.task].time >= time:
-                continue
             low, high = (row.interval.low, row.interval.high) if row.interval is not None else (None, None)
             newest[row.task] = LastResult(
                 run=str(folder),
@@ -100,10 +99,15 @@ def last_run(root: Path) -> LastRun | None:
         )
         for folder, board, time in _boards(root)
     ]
-    return max(runs, key=lambda run: run.time, default=None)
+    return runs[-1] if runs else None
 
 
-def _boards(root: Path) -> Iterator[tuple[Path, _Board, datetime]]:
+def _boards(root: Path) -> list[tuple[Path, _Board, datetime]]:
+    """The boards, oldest first: two of one second in the order in which they were written."""
+    return sorted(_read(root), key=lambda each: (each[2], (each[0] / _BOARD).stat().st_mtime_ns))
+
+
+def _read(root: Path) -> Iterator[tuple[Path, _Board, datetime]]:
     for path in _files(root / RUNS, _DEPTH):
         try:
             board = msgspec.json.decode(path.read_bytes(), type=_Board)
@@ -121,7 +125,7 @@ def _files(folder: Path, depth: int) -> Iterable[Path]:
     if not folder.is_dir() or folder.name.startswith(".") or ".old-" in folder.name:
         return
     if (folder / "run.json").is_file():
-        yield from (path for path in (folder / "leaderboard.json",) if path.is_file())
+        yield from (path for path in (folder / _BOARD,) if path.is_file())
     elif depth:
         for inner in sorted(folder.iterdir()):
             yield from _files(inner, depth - 1)
