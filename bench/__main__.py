@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LONG = {"before", "coverage", "fuzz", "lm_eval_census", "lm_eval_cpu", "lm_eval_parity", "optimize_noise", "peers",
-        "promptfoo_census", "soak"}  # fmt: skip
+LONG = {"before", "coverage", "fuzz", "grid", "lm_eval_census", "lm_eval_cpu", "lm_eval_parity", "optimize_noise",
+        "peers", "promptfoo_census", "soak"}  # fmt: skip
 """Only when asked for by name: they take many minutes, install other programs, or need an argument."""
 
 

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> Non
     from assay.pages.documents.cell_pairs import cell_pairs_document, differing_pairs_document
     from assay.pages.documents.grid import grid_document
     from assay.pages.documents.standings import ranks_document
+    from assay.pages.step_summary import grid_summary, write_step_summary
     from assay.results.grid import grids_of
 
     runs = [result.folder for result in results]
@@ -58,6 +60,7 @@ def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> Non
             show_summary(blocks, options, below=1)
         else:
             show(blocks, options)
+        write_step_summary(os.environ, partial(grid_summary, blocks))
     print_what_was_made(results, options)
 
 

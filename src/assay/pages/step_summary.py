@@ -10,6 +10,7 @@ from assay.core.errors import UsageError
 from assay.text.printable import one_line, printable
 
 if TYPE_CHECKING:  # most runs write no summary, and need not import this
+    from assay.pages.document import Block
     from assay.results.board.board_types import Leaderboard
     from assay.results.diff.differences import BoardDiff
     from assay.results.gates.result import GateResult
@@ -44,6 +45,13 @@ def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     lines = [f"## assay: {_text(board.model_label)}", "", markdown(board_document(board)), "", *gate_lines(gates)]
     lines += [f"- {_text(note)}" for note in notes(board)]
     return "\n".join(lines) + "\n"
+
+
+def grid_summary(blocks: Sequence[Block]) -> str:
+    """Rows against models and prompts, with their ranks."""
+    from assay.pages.markdown import markdown
+
+    return f"## assay: grid\n\n{markdown(blocks)}\n"
 
 
 SIGNS = {"met": "✅", "not met": "❌", "cannot tell": "❔"}
