@@ -65,7 +65,9 @@ def assay_command(place: Path, work: Path, base_url: str, concurrency: int) -> t
     command = [sys.executable, "-m", "assay", "run", "sums.csv", "--target", "__expected", "--plain", "--quiet"]
     command += [word for name in PROMPTS for word in ("--prompt", f"{name}.txt")]
     command += [word for model in MODELS for word in ("--model", f"openai:{model}")]
-    return [*command, "--model-arg", f"base_url={base_url}", "--concurrency", str(concurrency)], {}
+    # compiled modules are kept, as an installed program has them, whatever the caller's environment says
+    variables = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(place / "pycache")}
+    return [*command, "--model-arg", f"base_url={base_url}", "--concurrency", str(concurrency)], variables
 
 
 def promptfoo_command(place: Path, work: Path, base_url: str, concurrency: int) -> tuple[list[str], dict[str, str]]:

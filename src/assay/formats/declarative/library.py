@@ -334,7 +334,7 @@ class Library:
             return ModelSpec(model=key, options={})
         raise UsageError(
             f"there is no model `{key}`. {self.nearby.hint('model', key, self.models)}Name it with "
-            f"--model-for '{key}=MODEL', or write a model file with this key into {self.nearby.home / 'models'}"
+            f"{'--judge MODEL, ' if key == catalog.JUDGE else ''}--model-for '{key}=MODEL', or write a model file with this key into {self.nearby.home / 'models'}"
         )
 
     @property

@@ -121,7 +121,8 @@ def _sentences(diff: BoardDiff) -> list[Line]:
 
 def _changed(diff: BoardDiff) -> Sequence[str]:
     """What is different between the two, in one sentence."""
-    parts = [*diff.settings_changed, *model_sentences(diff)]
+    settings = [*diff.settings_changed, *model_sentences(diff)]
+    parts: list[str] = []
     for words, field in (
         ("questions or targets", "content"),
         ("solver or prompt template", "asking"),
@@ -140,7 +141,7 @@ def _changed(diff: BoardDiff) -> Sequence[str]:
             parts.append(f"{rescored:,} of the same answer")
     if not diff.per_example:
         parts.append("only scores are compared: one has no per-example records")
-    return [one_line("; ".join(parts) or "nothing")]
+    return [one_line("; ".join([*parts, *settings]) or "nothing")]
 
 
 def _flips(diff: BoardDiff) -> TextTable | None:
