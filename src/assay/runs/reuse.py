@@ -118,7 +118,7 @@ class ReusePlan:
     """Of tasks of which nothing is taken, why."""
     _whys: dict[str, str] = field(default_factory=dict)
     _served: Served | None = None
-    """What the model says that it serves; None until it was asked."""
+    """What the model says that it serves; None before it answered."""
 
     async def prepare(self) -> ReusePlan:
         """Find out of which tasks nothing can be taken."""

@@ -332,9 +332,10 @@ class Library:
         if not self.reading.models_needed:
             self.missing_models.append(key)
             return ModelSpec(model=key, options={})
+        flag = "--judge MODEL, " if key == catalog.JUDGE else ""
         raise UsageError(
-            f"there is no model `{key}`. {self.nearby.hint('model', key, self.models)}Name it with "
-            f"{'--judge MODEL, ' if key == catalog.JUDGE else ''}--model-for '{key}=MODEL', or write a model file with this key into {self.nearby.home / 'models'}"
+            f"there is no model `{key}`. {self.nearby.hint('model', key, self.models)}Name it with {flag}"
+            f"--model-for '{key}=MODEL', or write a model file with this key into {self.nearby.home / 'models'}"
         )
 
     @property
