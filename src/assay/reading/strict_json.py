@@ -92,9 +92,11 @@ def objects_in(text: str) -> list[str]:
     decoder = json.JSONDecoder()
     objects: list[str] = []
     depth = read = end = 0
-    while brace := _BRACE.search(text, end):
-        at, end = brace.start(), brace.end()
-        if brace[0] == "}":
+    for brace in _BRACE.finditer(text):
+        at = brace.start()
+        if at < end:
+            continue
+        if text[at] == "}":
             depth = max(depth - 1, 0)
         elif depth:
             depth += 1
