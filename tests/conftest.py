@@ -6,6 +6,7 @@ look for new ones.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -39,6 +40,12 @@ def give_children_default_signals() -> None:
 
 def _ignore(number: int, frame: object) -> None:
     """Leaves the tests running when the terminal closes, as `nohup` asked for."""
+
+
+def pytest_collection_finish() -> None:
+    """Leaves modules and the tests themselves out of later collections of garbage: most of each would go over them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

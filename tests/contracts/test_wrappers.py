@@ -59,10 +59,11 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
 
 
 def classes_around(base: str) -> dict[str, ast.ClassDef]:
+    texts = [text for path in SOURCE.rglob("*.py") if base in (text := path.read_text(encoding="utf-8"))]
     return {
         node.name: node
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for text in texts
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.ClassDef) and any(isinstance(each, ast.Name) and each.id == base for each in node.bases)
     }
 
