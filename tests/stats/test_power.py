@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
@@ -163,6 +164,13 @@ def test_groups_count_as_one_sample_where_their_answers_move_together() -> None:
         result = compare(before, before + moved, groups=np.repeat(np.arange(80), 10))
         found.append(result.p_value is not None and result.p_value < 0.05)
     assert together == pytest.approx(np.mean(found), abs=0.05)
+
+
+def test_a_handful_of_samples_has_no_power() -> None:
+    """One of two tasks comes in groups of four: of ten samples it has one, with a spread that is anything."""
+    tasks = [answers(120, 0.4, 0.3), replace(scores(120, 0.3), group=4.0)]
+    chances = [power_of(tasks, 0.02, samples=samples, repeat=3) for samples in range(6, 60, 2)]
+    assert max(chances) < 0.065
 
 
 def test_six_groups_never_show_a_difference() -> None:

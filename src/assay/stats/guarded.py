@@ -182,7 +182,10 @@ def guarded_power(spread: Spread, mean: float, reach: float, level: float) -> fl
     # of a squared error, as of Poisson counts: the kurtosis is 3 and the squared skewness
     of_square = 2.0 * spread.second**2 / spread.degrees + spread.third**2 / spread.second
     variance = by_mean**2 * spread.second + 2.0 * by_mean * by_square * spread.third + by_square**2 * of_square
-    return normal_cdf(beyond / math.sqrt(variance)) if variance > 0.0 else float(beyond > 0.0)
+    chance = normal_cdf(beyond / math.sqrt(variance)) if variance > 0.0 else float(beyond > 0.0)
+    # what no test exceeds that is right where a few unseen losses undo the mean; twice, as the side may err in both
+    most = math.log(1.0 - level) + spread.units * math.log1p(mean / reach)
+    return min(chance, math.exp(min(most, 0.0)))
 
 
 def harder_side(spread: Spread) -> Spread:
