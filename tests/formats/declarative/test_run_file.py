@@ -116,3 +116,12 @@ evaluation:
 def test_a_value_of_the_file_that_the_evaluation_does_not_have_is_refused_at_its_place(read: Read) -> None:
     with pytest.raises(UsageError, match=r"config.who: there is no parameter `who`. It has none."):
         read(RUN + "config: {who: m}\n")
+
+
+def test_fewer_attempts_than_the_task_counts_over_are_refused_where_they_are_written(read: Read) -> None:
+    aggregator = "{score_name: is_correct, aggregator: {function: 'pass^k', k: 3}}"
+    trials = f"      trials: {{num_trials: 5, score_aggregators: [{aggregator}]}}\n"
+    text = RUN.replace("      evaluated_entity_type: dataset\n", f"      evaluated_entity_type: dataset\n{trials}")
+    few = "    - {task_key: rows, dataset_key: other, trials: {num_trials: 2}}\n"
+    with pytest.raises(UsageError, match=r"task_specifications\[0\].trials.num_trials: the task has a number over 3"):
+        read(text.replace("    - {task_key: t, model_key: m}\n", few))

@@ -333,11 +333,24 @@ def _attempts(
 ) -> Trials | None:
     """How often each sample is attempted: by the specification, else by the run's settings."""
     if spec.repeatability is None:
-        return spec.trials if spec.trials is not None else trials
+        given = spec.trials if spec.trials is not None else trials
+        if given is not None and given.score_aggregators is None:
+            place = (*where, "trials", "num_trials") if spec.trials is not None else ("run_config", "trials_config")
+            _refuse_too_few(document, place, given.num_trials, task.definition.get("trials"))
+        return given
     if spec.trials is not None or task.definition.get("trials") is not None:
         message = "the task has `trials` too, and runs of trials cannot be repeated here; keep one of the two"
         raise document.error((*where, "repeatability"), message)
     return Trials(num_trials=spec.repeatability.num_runs)
+
+
+def _refuse_too_few(document: Document, where: FieldPath, attempts: int, of_task: Plain) -> None:
+    """Fewer attempts than a number of the task is over: its file is right, and this one is not."""
+    for each in mappings(of_task.get("score_aggregators")) if isinstance(of_task, dict) else ():
+        aggregator = each.get("aggregator")
+        k = aggregator.get("k") if isinstance(aggregator, dict) else None
+        if isinstance(k, int) and k > attempts:
+            raise document.error(where, f"the task has a number over {k} attempts, and these are {attempts}")
 
 
 def _evaluates(definition: Options) -> str:
