@@ -125,6 +125,8 @@ def test_a_suite_of_suites_has_the_mean_of_their_scores(shop: Path) -> None:
     assert production.leaderboard.overall_score == pytest.approx((0.625 + 1.0) / 2, abs=1e-6)
     assert {row.total for row in production.leaderboard.tasks if row.task.startswith("math/")} == {2}
     assert other.leaderboard.adapter == "toy"
+    shared = "math/more (@weighted, @sums), math/sums (@weighted, @sums)"
+    assert f"run once, and counted in each of its suites: {shared}" in run("@release").warnings
 
 
 def test_gates_of_a_member_are_about_its_own_tasks(shop: Path) -> None:

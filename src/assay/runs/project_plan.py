@@ -19,6 +19,7 @@ from assay.core.types import TaskDefinition
 from assay.costs.prices import use_prices_of_project
 from assay.formats.project.discovery import current_project
 from assay.run_config import RunConfig, TaskOverrides
+from assay.text.wording import few
 
 if TYPE_CHECKING:
     from assay.formats.declarative.yaml_reader import FieldPath
@@ -226,6 +227,7 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
         if self.is_matrix:
             why = "the cells of a matrix are compared with each other"
         notes = [f"not checked, for there is nothing to compare with ({why}): {', '.join(skipped)}"] if skipped else []
+        notes += [] if self.suite is None else _in_several_members(_tasks(self.project), self.suite)
         every = tuple(dict.fromkeys([*gates, *texts]))
         used = compared if every or members else baseline
         return RunGates(gates=every, baseline=used, members=tuple(members), notes=tuple(notes))
@@ -239,6 +241,21 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
         shares = shares_of(tasks, self.suite, sizes)
         least = min(shares.values(), default=1.0)
         return {name: float(f"{share / least:.6g}") for name, share in shares.items()}
+
+
+def _in_several_members(tasks: ProjectTasks, name: str) -> list[str]:
+    """A sentence about the tasks that count in several members of a suite of suites; none where there are none."""
+    from assay.formats.project.selection import suite_tasks
+
+    members = dict.fromkeys(tasks.project.suite(name).select)
+    if tasks.project.suite(name).weights == "by_size" or not all(member.startswith("@") for member in members):
+        return []
+    of_task: dict[str, list[str]] = {}
+    for member in members:
+        for file in suite_tasks(tasks, member[1:]):
+            of_task.setdefault(file.name, []).append(member)
+    shared = [f"{task} ({', '.join(found)})" for task, found in of_task.items() if len(found) > 1]
+    return [f"run once, and counted in each of its suites: {few(shared)}"] if shared else []
 
 
 def _weighted(definition: TaskDefinition, weight: float | None) -> TaskDefinition:
