@@ -80,7 +80,7 @@ def read_lock(path: Path) -> Locked:
     try:
         return msgspec.yaml.decode(read_regular(path, MAX_BYTES), type=_LockFile).datasets
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{path}: cannot be read ({error}). Write it again with `assay lock`") from error
+        raise UsageError(f"{path}: cannot be read ({error}). Remove it, and `assay lock` writes it again") from error
 
 
 def write_lock(path: Path, datasets: Mapping[str, Sequence[LockedDataset]]) -> None:
