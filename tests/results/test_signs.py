@@ -1,7 +1,7 @@
 """No surface says that the worse one is better: the sign of a difference is that of the aggregate's own number.
 
-Every aggregate of the catalog and four of a stranger's, over random pairs of runs: what `diff`, gates and standings
-conclude agrees with B − A, or they conclude nothing.
+Every aggregate of the catalog and four of a stranger's, over random pairs of runs: what `diff`, gates, standings,
+histories and the viewer conclude agrees with B − A, or they conclude nothing.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import re
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -28,12 +29,15 @@ from assay.results.diff.ends import diff_ends
 from assay.results.diff.paired_columns import read_side
 from assay.results.gates.expression import parse_gates
 from assay.results.gates.gate_check import check_gates
+from assay.results.history.timeline import HistorySource, histories
 from assay.results.report_settings import View
-from assay.results.standings.standing_rows import standings_of
+from assay.results.standings.standing_rows import Standings, standings_of
 from assay.run_config import RunConfig
-from assay.run_file import RUN_SCHEMA, RunFile
+from assay.run_file import RUN_SCHEMA, RunFile, read_run_file
 from assay.runs.finish import finish
 from assay.tasks.descriptions import with_descriptions
+from assay.viewer.api import Api, Params
+from assay.viewer.run_list import RunList
 
 OWN = """
 from assay import Mean, Summary, Value, describes
@@ -62,6 +66,7 @@ COUNTS = {"num_true_positives_field": "tp", "num_false_negatives_field": "fn"}
 CALLED = {"num_false_positives_field": "fp"}
 CASES: dict[str, dict[str, Any]] = {
     "mean": LENGTH,
+    "mean@undescribed": {"field": "is_correct"},
     "max": LENGTH,
     "min": LENGTH,
     "median": LENGTH,
@@ -133,7 +138,7 @@ def written(folder: Path, use: str, chance: random.Random, skill: float) -> Path
             dataset=DatasetSpec(use="inline", sha256="0", size=12),
             solver=PartSpec(key="solver", use="no_solver"),
             scorers=(PartSpec(key="own", use="python", options={"compute_scores_snippet": ""}),),
-            aggregates=(PartSpec(key="first", use=use, options={"scorer": "own", **CASES[use]}),),
+            aggregates=(PartSpec(key="first", use=use.partition("@")[0], options={"scorer": "own", **CASES[use]}),),
             metric=use,
         )
     )
@@ -197,7 +202,14 @@ def signs_of(a: Path, b: Path) -> tuple[float | None, dict[str, float]]:
     found: dict[str, float] = {}
     compared = diff(a, b, VIEW)
     task = msgspec.to_builtins(compared)["tasks"][0]
+    [pair] = Api(RunList([a.parent])).compare(Params([("run", a.name), ("run", b.name)]))["pairs"]
+    tested = [task["comparison"]["p_value"]] if task["comparison"]["n"] else []
+    assert [item["p_value"] for item in pair["tasks"]] == pytest.approx(tested)
+    sources = [HistorySource(run.name, read_run_file(run), partial(read_side, run, VIEW)) for run in (a, b)]
+    [history] = histories(sources, VIEW, task="t", line="all")
+    found["history"] = {"better": 1.0, "worse": -1.0}.get(history.runs[-1].verdict, 0.0)
     if task["comparison"]["n"]:
+        found["viewer"] = pair["tasks"][0]["difference"]
         found["diff"] = task["comparison"]["difference"]
         found["verdict"] = float("B is better" in task["verdict"]) - float("B is worse" in task["verdict"])
     gates = parse_gates(["no-significant-drop"])
@@ -207,7 +219,7 @@ def signs_of(a: Path, b: Path) -> tuple[float | None, dict[str, float]]:
         found["gate"] = -1.0
     if gate.outcome == "met" and not task["comparison"]["n"]:
         found["blind gate"] = math.nan
-    standing = {row.model: row for row in standings_of([read_side(a, VIEW), read_side(b, VIEW)], VIEW).models}
+    standing = {row.model: row for row in build(a, b).models}
     first, second = standing[a.name], standing[b.name]
     found["rank"] = float(first.rank_low - second.rank_low)
     for name, turn in (("normalised", 1.0), ("win_rate", 1.0), ("mean_rank", -1.0)):
@@ -232,6 +244,39 @@ def test_what_is_concluded_has_the_sign_of_the_numbers(use: str, tmp_path: Path)
             else:
                 assert sign * change >= 0.0, (surface, seed)
         assert (use in SILENT) <= ("diff" not in found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("mean", "own_signs:falling"),
+        ("own_signs:described", "mean"),
+        ("mean", "frequency"),
+        ("binary-classification", "own_signs:described"),
+        ("weighted_average", "agreement"),
+        ("mean", "bits_per_byte"),
+        ("recall", "mean"),
+        ("corpus_bleu", "recall"),
+    ],
+)
+def test_a_score_that_became_another_number_is_not_compared(before: str, after: str, tmp_path: Path) -> None:
+    """`own_signs:described` and `mean` are the same number here, whoever computes it."""
+    chance = random.Random(1)
+    a, b = written(tmp_path / "a", before, chance, 0.2), written(tmp_path / "b", after, chance, 0.8)
+    found = signs_of(a, b)[1]
+    task = msgspec.to_builtins(diff(a, b, VIEW))["tasks"][0]
+    if {before, after} == {"mean", "own_signs:described"}:
+        assert found["verdict"] == 1.0
+        return
+    assert found == {"rank": 0.0, "history": 0.0}
+    assert task["change"] is None
+    assert re.search("different|lower one in another|another is not", task["verdict"])
+    [note] = [note for note in build(a, b).notes if "no model is ranked by it" in note]
+    assert note.startswith("t: ")
+
+
+def build(*runs: Path) -> Standings:
+    return standings_of([read_side(run, VIEW) for run in runs], VIEW)
 
 
 def test_every_aggregate_of_the_catalog_is_tried() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.tasks.load import load_tasks
-from assay.tasks.task_parts import TaskParts, task_parts
+from assay.tasks.task_parts import TaskParts, score_part, task_parts
 
 TASK = """
 key: parts
@@ -66,3 +66,42 @@ def test_what_is_only_shown_changes_no_part(tmp_path: Path) -> None:
 
 def test_only_scorers_that_call_a_model_judge(tmp_path: Path) -> None:
     assert list(parts_in(tmp_path).judging) == ["verdict"]
+
+
+SCORED = TASK.replace(
+    "    - type: model_as_a_judge",
+    "    - {type: string_equals, key: first, ground_truth: x, metrics: [METRIC]}\n    - type: model_as_a_judge",
+)
+METRIC = "{type: mean, field: is_correct}"
+
+
+def score_in(folder: Path, was: str = "", now: str = "") -> str:
+    text = SCORED.replace("METRIC", METRIC)
+    assert was in text
+    (folder / "models").mkdir(exist_ok=True)
+    (folder / "models" / "judge.yaml").write_text(JUDGE)
+    (folder / "rows.jsonl").write_text(ROWS)
+    (folder / "t.yaml").write_text(text.replace(was, now) if was else text)
+    return score_part(load_tasks([str(folder / "t.yaml")])[0])
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "changes"),
+    [
+        ("ground_truth: x", "ground_truth: y", True),
+        ("ground_truth: x", "ground_truth: x, empty_gold: allowed", True),
+        ("{type: mean, field: is_correct}", "{type: max, field: is_correct}", True),
+        ("{type: mean, field: is_correct}", "{type: mean, field: is_correct, name: right}", False),
+        (
+            "{type: mean, field: is_correct}",
+            "{type: mean, field: is_correct}, {type: std_dev, field: is_correct}",
+            False,
+        ),
+        ('key: same, ground_truth: "{{ sample.q }}"', "key: same, ground_truth: z", False),
+        ("system_prompt: Judge.", "system_prompt: Judge harder.", False),
+    ],
+)
+def test_the_part_of_the_score_is_what_the_score_depends_on(
+    tmp_path: Path, was: str, now: str, *, changes: bool
+) -> None:
+    assert (score_in(tmp_path) != score_in(tmp_path, was, now)) is changes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assay.catalog import OTHER_MODELS
+from assay.catalog import OTHER_MODELS, SAID_BY_TASKS
 from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.types import PartSpec, TaskDefinition
 from assay.snippets.imported_modules import modules_of
@@ -45,6 +45,20 @@ def task_parts(definition: TaskDefinition) -> TaskParts:
             ]
         ),
     )
+
+
+def score_part(definition: TaskDefinition) -> str:
+    """A fingerprint of how an answer becomes the task's score, but for what judges are asked."""
+    headline = definition.aggregates[:1]
+    key = headline[0].options.get("scorer") if headline else None
+    scorers = [part for part in definition.scorers if key in (None, part.key) and not asks_a_model(part)]
+    parts = (*scorers, *headline, *definition.actions)
+    named = [[part.use, {key: part.options[key] for key in part.options if key not in _NAMES}] for part in parts]
+    return short_fingerprint([*named, *_code(parts, definition)])
+
+
+_NAMES = ("scorer", "name", *SAID_BY_TASKS)
+"""Options that name a number, or say how to read it."""
 
 
 def scorer_parts(definition: TaskDefinition) -> dict[str, str]:

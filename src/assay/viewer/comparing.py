@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from assay.core.errors import UsageError
-from assay.results.board.board_types import untested_in
+from assay.results.board.board_types import concluded_in
 from assay.results.board.leaderboard import empty_leaderboard
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, TaskDiff
@@ -45,18 +44,26 @@ def compare_runs(runs: list[RunView]) -> dict[str, Any]:
 def sides_of(runs: list[RunView], view: View) -> list[Side]:
     """The runs as `assay diff` reads them."""
     files = [run.run_file() for run in runs]
-    # an index knows the clusters of its own run only, and no sums
-    if any((file.config.group_by or GROUP) != view.group_by or _has_sums(file) for file in files):
+    # an index knows the clusters of its own run only, no sums, and no types of values
+    if any(
+        (file.config.group_by or GROUP) != view.group_by or _needs_values(run, file)
+        for run, file in zip(runs, files, strict=True)
+    ):
         return [read_side(run.folder, view) for run in runs]
     return [_side_of(run, view) for run in runs]
 
 
-def _has_sums(file: RunFile) -> bool:
-    return any(measure.sums is not None for measure in measures_of(file.definitions).values())
+def _needs_values(run: RunView, file: RunFile) -> bool:
+    """Whether a score is made of sums, or no leaderboard tells it yet, or the scale that only its values show."""
+    known = concluded_in(run.folder)
+    return any(
+        measure.sums is not None or (name not in known and (not measure.headline or measure.bounds is None))
+        for name, measure in measures_of(file.definitions).items()
+    )
 
 
 def _side_of(run: RunView, view: View) -> Side:
-    """From the index; the board holds the tasks, and no score."""
+    """From the index; the board holds the tasks, with as much of their scores as the last leaderboard tells."""
     made = run.run_file()
     snapshot = run.snapshot()
     tasks = {
@@ -67,12 +74,17 @@ def _side_of(run: RunView, view: View) -> Side:
     }
     for name in ("pair", "question", "answer"):
         snapshot.forget(name)  # large, and needed only here
-    board, measures = empty_leaderboard(run.folder, view), measures_of(made.definitions)
-    untested = {row.task for row in board.tasks if row.untested} | untested_in(run.folder)
-    tasks = {name: each.without_numbers() if name in untested else each for name, each in tasks.items()}
-    # a task without a scored attempt might still turn out to have the scale of the others
-    rows = [replace(row, scored=int(tasks[row.task].scored.sum())) for row in board.tasks]
-    return Side(run.folder, replace(board, tasks=rows), tasks, measures, identify=_identity)
+    known, board = concluded_in(run.folder), empty_leaderboard(run.folder, view)
+    rows = [
+        row
+        if (said := known.get(row.task)) is None
+        else msgspec.structs.replace(row, score=said.score, range=said.range, untested=row.untested or said.untested)
+        for row in board.tasks
+    ]
+    tasks = {row.task: tasks[row.task].without_numbers() if row.untested else tasks[row.task] for row in rows}
+    measures = measures_of(made.definitions)
+    measures = {row.task: measures[row.task].on(row.range) for row in rows}
+    return Side(run.folder, msgspec.structs.replace(board, tasks=rows), tasks, measures, identify=_identity)
 
 
 def _identity(task: str, sample: str, attempt: int) -> int:

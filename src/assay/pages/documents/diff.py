@@ -88,7 +88,8 @@ def _row(task: TaskDiff) -> list[Cell]:
     cells: list[Cell] = [task.task, number(task.score_a), number(task.score_b)]
     comparison = task.comparison
     if comparison is None or not comparison.n:
-        return [*cells, signed(task.change), *["–"] * 8]
+        turned = -task.change if task.change is not None and task.lower_is_better else task.change
+        return [*cells, signed(turned), *["–"] * 8]
     moved = difference_cell(comparison.difference, significant=task.significant)
     interval, *rest = comparison_cells(comparison, task.adjusted_p)
     return [*cells, moved, Span(interval, "quiet"), *rest]

@@ -170,7 +170,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     metric_definition: str = ""
     """The metric as tables show it: which definition of the word it is, where formats differ."""
     scoring: str = ""
-    """The part of the signature that a change of level or clusters leaves alone."""
+    """Of how an answer becomes the score, but for what judges are asked."""
     unscored: int = 0
     """Attempts that did not fail but lack the value that the score uses."""
     has_score: bool = True
@@ -377,16 +377,20 @@ def _decoded(path: Path, kind: type[_T]) -> _T:
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error
 
 
-class _Untested(Struct, frozen=True):
+class Concluded(Struct, frozen=True):
+    """What the attempts of a task showed about its score."""
+
     task: str
+    score: float | None = None
     untested: str | None = None
+    range: tuple[float, float] | None = None
 
 
-class _UntestedBoard(Struct, frozen=True):
-    tasks: list[_Untested] = []
+class _ConcludedBoard(Struct, frozen=True):
+    tasks: list[Concluded] = []
 
 
-def untested_in(folder: Path) -> set[str]:
-    """The tasks of a finished run whose differences are not tested; none where there is no leaderboard yet."""
+def concluded_in(folder: Path) -> dict[str, Concluded]:
+    """What is known of each task of a finished run; empty where there is no leaderboard yet."""
     path = folder / "leaderboard.json"
-    return {row.task for row in _decoded(path, _UntestedBoard).tasks if row.untested} if path.exists() else set()
+    return {row.task: row for row in _decoded(path, _ConcludedBoard).tasks} if path.exists() else {}

@@ -57,7 +57,7 @@ from assay.run_file import RunFile, read_run_file
 from assay.stats.failure_bounds import whole_bounds, with_bounds
 from assay.stats.score_table import ScoreTable
 from assay.tasks.descriptions import largest_loss_of
-from assay.tasks.task_parts import task_parts
+from assay.tasks.task_parts import score_part, task_parts
 from assay.text.wording import count_of
 
 _L = TypeVar("_L", bound=AttemptLine)
@@ -228,7 +228,7 @@ def _row(
         sha256=definition.dataset.sha256,
         fingerprint=run.tasks[definition.name],
         signature=f"{_scoring_signature(definition)}|{headline.signature}",
-        scoring=f"{_scoring_signature(definition)}|{headline.signature.split('|')[0]}",
+        scoring=score_part(definition),
         asking=parts.asking,
         judging=short_fingerprint(parts.judging) if parts.judging else "",
         latency_ms=latency.mean if latency else 0.0,
@@ -532,5 +532,8 @@ def _part_signature(part: PartSpec) -> str:
 
 
 def _agreement(run: RunFile, rows: list[TaskRow], tables: dict[str, TaskTable]) -> str:
-    parts = [(row.fingerprint, row.scoring, row.score, row.total, f"{tables[row.task].digest:x}") for row in rows]
+    parts = [
+        (row.fingerprint, "|".join(row.signature.split("|")[:2]), row.score, row.total, f"{tables[row.task].digest:x}")
+        for row in rows
+    ]
     return fingerprint([run.model, run.settings, parts])

@@ -19,6 +19,7 @@ from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import factors_of, overall_rows
 from assay.results.board.stretches import canary_agreement, last_canary, overridden_settings, same_model, served_changes
 from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
+from assay.results.diff.other_number import other_number
 from assay.results.diff.overall_difference import corrected_overall, overall_diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.diff.sentences import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
@@ -120,7 +121,7 @@ def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardD
             task,
             score_a=before.get(task.task),
             score_b=after.get(task.task),
-            change=_change(before.get(task.task), after.get(task.task)),
+            change=None if task.change is None else _change(before.get(task.task), after.get(task.task)),
             other_numbers=[],
         )
         for task in result.tasks
@@ -143,12 +144,13 @@ def _task(
 ) -> TaskDiff:
     """One task of both sides."""
     first, second = rows
+    unlike = other_number(name, sides)
     task = TaskDiff(
         task=name,
         metric=" → ".join(dict.fromkeys(row.metric_definition for row in rows if row is not None)),
         score_a=first.score if first else None,
         score_b=second.score if second else None,
-        change=_change(first.score if first else None, second.score if second else None),
+        change=_change(first.score, second.score) if first and second and unlike is None else None,
         content=_content(first, second),
         declared=_declared_changes(first, second),
         asking=_same(first, second, lambda row: row.asking),
@@ -161,7 +163,7 @@ def _task(
         largest_loss=_largest_loss(first, second),
         is_share=all(row is None or row.range == UNIT for row in rows),
         unchanged=first is not None and second is not None and _taken_whole(sides, (first, second)),
-        untested=next((row.untested for row in rows if row is not None and row.untested is not None), None),
+        untested=unlike or next((row.untested for row in rows if row is not None and row.untested is not None), None),
         compared=0,
         only_a=0,
         only_b=0,

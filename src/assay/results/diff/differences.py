@@ -111,8 +111,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     score_a: float | None
     score_b: float | None
     change: float | None
-    """The task scores, b − a; None when one of them is missing. Where the two do not cover the same samples, the scores
-    are over the samples that compare."""
+    """The task scores, b − a; None when one of them is missing, or they are of different numbers. Where the two do not
+    cover the same samples, the scores are over the samples that compare."""
     declared: list[str] = []
     """What became something else of what their files declare, one sentence each."""
     content: str

@@ -56,8 +56,8 @@ def ranks_of(
         if normalisation == "z":
             method += "; z-scores are distances from the other models, in their own spread, and have no interval"
         return {each.model: each for each in ranges}, method, model_pairs(labels, scores, tested, view.level)
-    if len(labels) > 1 and shared and None not in matched:
-        # one sample shows no spread
+    if len(labels) > 1 and None not in matched:
+        # one sample shows no spread, and tasks that not all have are no common ground
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
     else:
         ranks = _of_scores(labels, sides, shared, view.level)
@@ -97,9 +97,7 @@ def _rows(side: Side, name: str) -> list[TaskRow]:
 
 def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
     rows = [[row for row in side.board.tasks if row.task in shared] for side in sides]
-    scores = [
-        overall_score(each)[0] if each else side.board.overall_score for each, side in zip(rows, sides, strict=True)
-    ]
+    scores = [overall_score(each)[0] for each in rows]
     ends = [overall_interval(each, score, level) for each, score in zip(rows, scores, strict=True)]
     return rank_ranges_of_scores(
         labels,
@@ -118,7 +116,7 @@ def _why_no_pairs(
     if len(labels) == 1:
         return "there is one model"
     if not shared:
-        return "unknown: no task has a score for every model"
+        return "unknown: no task has a score for every model that they could be ranked by"
     if None in matched:
         unpaired = [name for name, matrix in zip(shared, matched, strict=True) if matrix is None]
         recorded = [name for name in unpaired if all(name in side.tasks for side in sides)]

@@ -21,6 +21,7 @@ from assay.results.board.overall import (
     overall_rows,
     overall_score,
 )
+from assay.results.diff.other_number import other_number
 from assay.results.diff.paired_columns import Side
 from assay.results.report_settings import View
 from assay.results.side_labels import labelled, numbered_sides, side_labels
@@ -145,19 +146,18 @@ def standings_of(
         raise UsageError(f"--chance {unknown[0]}: no task is called that. Tasks: {', '.join(names)}")
     compared = over_shared(sides, view) if unequal else list(sides)
     rows = [{row.task: row for row in side.board.tasks} for side in compared]
+    everywhere = [name for name in names if all(name in row and row[name].score is not None for row in rows)]
+    unlike = {name: reason for name in everywhere if (reason := other_number(name, compared)) is not None}
     shared = [
-        name
-        for name in names
-        if all(name in row and row[name].score is not None for row in rows)
-        and (name not in unequal or _has_common(compared, name))
+        name for name in everywhere if name not in unlike and (name not in unequal or _has_common(compared, name))
     ]
     settings = Ranking(labels, view, normalisation, dict(chance or {}))
-    directed = [name for name in shared if _direction(name, rows) is not None]
+    directed = [name for name in shared if rows[0][name].lower_is_better is not None]
     averaged = _averaged(directed, rows)
     ranges, ranking, pairs = ranks_of(settings, compared, averaged or directed)
     # tasks that are not in the overall score count in wins and mean ranks
     spread = ranges if len(averaged) in (0, len(directed)) else ranks_of(settings, compared, directed)[0]
-    at_worst = _at_worst(settings, sides, names) if unequal else None
+    at_worst = _at_worst(settings, sides, [name for name in names if name not in unlike]) if unequal else None
     scores = {
         label: {name: _upwards(each[name]) for name in directed} for label, each in zip(labels, rows, strict=True)
     }
@@ -181,7 +181,12 @@ def standings_of(
         metrics={name: _metric(name, sides) for name in names},
         shared=shared,
         ranking=ranking,
-        notes=[*numbered_sides(sides), *_notes(names, shared, unequal, models), *_notes_of_results(sides, labels)],
+        notes=[
+            *numbered_sides(sides),
+            *_notes([name for name in names if name not in unlike], shared, unequal, models),
+            *(f"{name}: {reason}, so no model is ranked by it" for name, reason in unlike.items()),
+            *_notes_of_results(sides, labels),
+        ],
         unequal=list(unequal.values()),
         pairs=pairs,
         basis=basis_of_ranks(view.level, len(sides), paired=bool(pairs)) if len(sides) > 1 else None,
@@ -192,12 +197,6 @@ def _metric(task: str, sides: Sequence[Side]) -> str:
     """The metric that a task was scored with, or all of them."""
     rows = (row for side in sides for row in side.board.tasks if row.task == task)
     return " and ".join(dict.fromkeys(row.metric_definition for row in rows))
-
-
-def _direction(name: str, rows: Sequence[Mapping[str, TaskRow]]) -> bool | None:
-    """Whether lower is better on a task; None where neither is, or the results disagree."""
-    directions = {row[name].lower_is_better for row in rows}
-    return directions.pop() if len(directions) == 1 else None
 
 
 def _at_worst(settings: Ranking, sides: Sequence[Side], names: Sequence[str]) -> dict[str, RankRange] | None:
