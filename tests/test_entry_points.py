@@ -204,3 +204,15 @@ def test_a_package_adds_a_section_to_reports(site: Path, tmp_path: Path) -> None
     assert "Said by mine" not in (tmp_path / "run" / "report.html").read_text()
     unknown = python(site, "-m", "assay", "report", "run", "--section", "mein", cwd=tmp_path)
     assert "unknown section of reports `mein`. Did you mean `mine`?" in unknown.stderr
+
+
+def test_what_a_package_publishes_is_shown_by_its_name_without_running_it(site: Path, tmp_path: Path) -> None:
+    shown = python(site, "-m", "assay", "show", "mine", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "scorer mine   (mine_parts:MineScorer)" in shown.stdout
+    assert "aggregate mine   (mine_parts:mine_aggregate)" in shown.stdout
+    (package,) = site.glob("mine_parts.py")
+    text = package.read_text()
+    package.write_text(text + "\nraise SystemExit\n")
+    assert python(site, "-m", "assay", "show", "mine", cwd=tmp_path).stdout == shown.stdout
+    package.write_text(text)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from assay.catalog import describe
+from assay.core.describe import ScorerInfo, Value, describes, share
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Score, Trace
@@ -72,3 +74,20 @@ def test_assertions_are_scorers_of_the_same_name() -> None:
 def test_a_catastrophic_pattern_is_a_timeout_and_not_a_verdict() -> None:
     scorer = forbidden_patterns("f", patterns=["(a+)+$"])
     assert failure(scorer, "a" * 40 + "b") == ("metric", "timeout")
+
+
+@describes(ScorerInfo(values=(share("score", lower_is_better=True),)))
+def rudeness(prediction: str, targets: Any, extras: Any) -> float:
+    return float("!" in prediction)
+
+
+def kindness(prediction: str, targets: Any, extras: Any) -> float:
+    return float("!" not in prediction)
+
+
+@pytest.mark.parametrize(("metric", "lower"), [(rudeness, True), (kindness, False)])
+def test_what_a_metric_says_of_itself_counts(metric: Any, lower: bool) -> None:
+    name = f"{__name__}:{metric.__name__}"
+    said = describe("scorer", "metric", {"metric": name}, own_code=True)
+    assert isinstance(said, ScorerInfo)
+    assert said.values == (Value(name="score", kind="share", range=(0.0, 1.0), lower_is_better=lower),)

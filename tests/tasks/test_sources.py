@@ -18,7 +18,7 @@ QUIZ = '''\
 """Quiz files: `question = answer` on each line."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -27,6 +27,7 @@ from assay import DatasetSpec, PartSpec, TaskDefinition, UsageError, fingerprint
 
 class Options(Struct, frozen=True):
     first: Annotated[int | None, Meta(description="only so many questions")] = None
+    case: Literal["keep", "fold"] = "keep"
     shout: Annotated[bool, Meta(description="ask in capitals")] = False
 
 
@@ -35,6 +36,8 @@ class Quiz:
 
     def read(self, text, options, context):
         path = Path(text.removeprefix("quiz:"))
+        if path.stem == "odd":
+            raise KeyError("lines")
         lines = path.read_text().splitlines()[: options.first]
         samples = []
         for number, line in enumerate(lines, 1):
@@ -109,12 +112,26 @@ def test_what_is_wrong_with_a_flag_or_a_file_is_said_by_name(packages: Path) -> 
     done = assay(packages, "run", "demo.quiz", "--quiz-first", "two")
     assert done.returncode == 2
     assert "--quiz-first two: expected `int | null`" in done.stderr
+    done = assay(packages, "run", "demo.quiz", "--quiz-case", "folds")
+    assert "--quiz-case folds: must be keep or fold" in done.stderr
     (packages.parent / "bad.quiz").write_text("2 + 3\n")
     for verb in ("run", "validate", "check"):
         done = assay(packages, verb, "bad.quiz")
         assert done.returncode == 2
         assert "bad.quiz:1: expected `question = answer`" in done.stdout + done.stderr
     assert "Did you mean `quiz:`?" in assay(packages, "run", "quizz:demo.quiz").stderr
+
+
+def test_a_source_that_breaks_is_named_with_its_package(packages: Path) -> None:
+    (packages.parent / "odd.quiz").write_text("")
+    done = assay(packages, "run", "odd.quiz")
+    assert done.returncode == 2
+    assert "the task source `.quiz` of the package quiz-format broke: KeyError: 'lines'" in done.stderr
+    module = packages / "quiz_format.py"
+    module.write_text(module.read_text().replace("int | None, Meta(", "int | None, Meta(ge=1, "))
+    broken = assay(packages, "run", "demo.quiz")
+    assert broken.returncode == 2
+    assert "the task source `.quiz` of the package quiz-format broke: TypeError: Can only set `ge`" in broken.stderr
 
 
 def test_two_packages_with_one_claim_are_named(packages: Path) -> None:

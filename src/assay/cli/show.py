@@ -14,10 +14,9 @@ from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_task_parameters, reading_of, task_parameters
 from assay.cli.run_names import run_named
 from assay.cli.setting_flags import add_settings
-from assay.cli.show_name import show_name
+from assay.cli.show_name import show_name, show_own
 from assay.cli.view_flags import add_view_arguments
 from assay.core.errors import FailureError, UsageError
-from assay.formats.own_source import docstring_of
 from assay.run_settings import RunSettings
 from assay.runs.exit_status import DONE
 from assay.tasks.sources import source_named
@@ -97,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     elif source_named(what) is not None:
         show_tasks(options)
     elif not path.exists() and ":" in what:
-        show_own(options)
+        show_own(what, what, options)
     elif (path.exists() or not show_name(options)) and not show_dataset(options):
         if not path.exists() and path.suffix == "" and "/" not in what and not is_of_project(what):
             refuse_unknown(what)
@@ -181,27 +180,6 @@ def _types_shown(column: DatasetColumn) -> str:
 
 def _example_shown(value: object) -> str:
     return "" if value is None else shortened(msgspec.json.encode(value).decode(), 60)
-
-
-def show_own(options: argparse.Namespace) -> None:
-    """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
-    from assay.cli.show_name import default_text
-    from assay.formats.declarative.reference import fields_of
-    from assay.formats.own_source import signature_of
-    from assay.pages.document import TextTable
-
-    name, text = options.what, docstring_of(options.what)
-    signature = signature_of(name)
-    fields = fields_of(signature) if signature is not None else ()
-    if options.json:
-        print_json({"kind": "your own", "name": name, "object": name, "doc": text, "fields": fields})
-        return
-    print(f"your own {name}   ({name})\n\n{text}")
-    if fields:
-        print()
-        header = ["field in YAML", "type", "default", "meaning"]
-        rows = [[field.name, field.type, default_text(field), field.doc] for field in fields]
-        show(TextTable(header=header, rows=rows, numeric_from=9, prose=header[1:]), options)
 
 
 def show_merged(options: argparse.Namespace) -> None:

@@ -27,6 +27,9 @@ def show_name(options: argparse.Namespace) -> bool:
         return False  # a path, `module:object` or a task of lm_eval
     types = {CATALOG_KINDS.get(item.kind, item.kind): item for item in types_called(name)}
     parts = {kind: known[name] for kind, known in catalog.CATALOG.items() if name in known}
+    installed = {} if parts or types else _published(name)
+    for kind, target in installed.items():
+        show_own(name, target, options, kind)
     for at, kind in enumerate(dict.fromkeys([*parts, *types])):
         if at and not options.json:
             print()
@@ -34,7 +37,33 @@ def show_name(options: argparse.Namespace) -> bool:
     of_kind = _types_of_kind(name)
     if of_kind:
         _show_kind(of_kind, options)
-    return bool(parts or types or of_kind)
+    return bool(parts or types or of_kind or installed)
+
+
+def _published(name: str) -> dict[str, str]:
+    """The parts of installed packages that are called so: by kind, the Python of each."""
+    from assay import catalog
+
+    return {kind: catalog.source_name(kind, name) for kind in catalog.CATALOG if name in catalog.published(kind)}
+
+
+def show_own(name: str, target: str, options: argparse.Namespace, kind: str = "your own") -> None:
+    """What Python that is not ours says of itself, out of its source: showing a thing does not run it."""
+    from assay.formats.declarative.reference import fields_of
+    from assay.formats.own_source import docstring_of, signature_of
+    from assay.pages.document import TextTable
+
+    text, signature = docstring_of(target), signature_of(target)
+    fields = fields_of(signature) if signature is not None else ()
+    if options.json:
+        print_json({"kind": kind, "name": name, "object": target, "doc": text, "fields": fields})
+        return
+    print(f"{kind} {name}   ({target})\n\n{text}")
+    if fields:
+        print()
+        header = ["field in YAML", "type", "default", "meaning"]
+        rows = [[field.name, field.type, default_text(field), field.doc] for field in fields]
+        show(TextTable(header=header, rows=rows, numeric_from=9, prose=header[1:]), options)
 
 
 def _show(kind: str, target: str | None, reference: TypeReference | None, options: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ or returns no mapping. A metric that breaks on the scores that there are fails t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -99,7 +100,8 @@ def _problem(answer: Mapping[str, Any], known: Sequence[str]) -> str | None:
 def _try_own(part: PartSpec, level: float) -> str | None:
     """The same for a custom aggregate, which is given an empty table: it fails before it has read it."""
     table = _Watched()
-    problem: str | None = own_summaries(part, table, level).get("error")
+    with warnings.catch_warnings(action="ignore"):  # such as numpy's of a mean of nothing
+        problem: str | None = own_summaries(part, table, level).get("error")
     return None if object.__getattribute__(table, "looked") else problem
 
 

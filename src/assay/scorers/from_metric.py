@@ -109,16 +109,15 @@ def _known_metric(options: Mapping[str, Any]) -> list[Problem]:
 
 
 def _described(options: Mapping[str, Any]) -> ScorerInfo:
-    """A metric's number is a share; a metric that is a scorer too says there what else it is, as does a factory."""
+    """A metric's number is a share, unless it says more of it; one that is a scorer too is described there."""
     name = str(options.get("metric"))
-    if name in catalog.CATALOG["scorer"]:
-        made = catalog.resolve("scorer", name)
-    else:
-        # the caller has checked that the author's own code may run
-        found = catalog.resolve("metric", name, own_code=True)
-        made = found if _makes_scorers(found) else None
-    said = ScorerInfo(values=(share("score"),)) if made is None else about(made, options)
-    info = said if isinstance(said, ScorerInfo) else ScorerInfo()
+    ours = name in catalog.CATALOG["scorer"]
+    # the caller has checked that the author's own code may run
+    made = catalog.resolve("scorer" if ours else "metric", name, own_code=True)
+    said, silent = about(made, options), ScorerInfo()
+    if not ours and not _makes_scorers(made):
+        silent = ScorerInfo(values=(share("score"),))
+    info = said if isinstance(said, ScorerInfo) else silent
     return info if info.aggregates is not None else replace(info, aggregates=(mean_of("score", name=_word(name)),))
 
 

@@ -6,19 +6,21 @@ The sources that come with assay are looked up first, so that an ordinary run ne
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
 from assay import catalog
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.core.regular_file import open_regular
 from assay.formats.json_lines import begins_like_rows
 from assay.formats.shots import Shots
 from assay.formats.task_source import ClaimsByContent, LoadedTask, SourceContext, TaskSource, UsesData, UsesShots
+from assay.text.tracebacks import describe_exception
 from assay.text.wording import nearest
 
 KIND = "source"
@@ -77,8 +79,25 @@ def source_called(name: str) -> TaskSource:
     owners = catalog.publishers(KIND, name)
     if len(owners) > 1:
         raise UsageError(f"two packages claim `{name}`: {' and '.join(owners)}. Uninstall one of them")
-    source: TaskSource = catalog.resolve(KIND, name)()
-    return source
+    with _named_where_broken(name):
+        source: TaskSource = catalog.resolve(KIND, name)()
+        with suppress(msgspec.ValidationError):  # of an option that must be given
+            msgspec.convert({}, source.Options)
+        return source
+
+
+@contextmanager
+def _named_where_broken(name: str) -> Iterator[None]:
+    """Name the package whose code raises something else than a sentence for the user."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, AssayError) or name in catalog.CATALOG[KIND]:
+            raise
+        packages = " and ".join(catalog.publishers(KIND, name))
+        raise UsageError(
+            f"the task source `{name}` of the package {packages} broke: {describe_exception(error)}"
+        ) from error
 
 
 def read_claimed(
@@ -88,8 +107,10 @@ def read_claimed(
     source = source_called(name)
     if not isinstance(source, UsesShots):
         refuse_shots(context.shots, text)
-    tasks = source.read(text, options_of(name, options), context)
-    return [task if isinstance(task, LoadedTask) else LoadedTask(task) for task in tasks]
+    record = options_of(name, options)
+    with _named_where_broken(name):
+        tasks = source.read(text, record, context)
+        return [task if isinstance(task, LoadedTask) else LoadedTask(task) for task in tasks]
 
 
 def refuse_shots(shots: Shots, text: str) -> None:
@@ -108,8 +129,16 @@ def options_of(name: str, given: Mapping[str, Mapping[str, Any]]) -> Any:
         try:
             msgspec.convert(value, fields[option].type, strict=False)
         except msgspec.ValidationError as error:
-            raise UsageError(f"{flag_of(name, option)} {value}: {_lowered(str(error))}") from error
+            wanted = f"must be {' or '.join(words)}" if (words := _words(fields[option].type)) else _lowered(str(error))
+            raise UsageError(f"{flag_of(name, option)} {value}: {wanted}") from error
     return msgspec.convert(dict(given.get(name, {})), record, strict=False)
+
+
+def _words(annotation: Any) -> list[str]:
+    """The words that an option takes; none where it takes something else."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    return [word for part in get_args(annotation) for word in _words(part)]
 
 
 def _lowered(sentence: str) -> str:

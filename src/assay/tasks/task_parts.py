@@ -48,7 +48,7 @@ def task_parts(definition: TaskDefinition) -> TaskParts:
 
 
 def score_part(definition: TaskDefinition) -> str:
-    """A fingerprint of how an answer becomes the task's score, but for what judges are asked."""
+    """A fingerprint of how an answer becomes the task's score, without the judges, which are in `judging`."""
     headline = definition.aggregates[:1]
     key = headline[0].options.get("scorer") if headline else None
     scorers = [part for part in definition.scorers if key in (None, part.key) and not asks_a_model(part)]

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.results.board.board_types import concluded_in
-from assay.results.board.leaderboard import empty_leaderboard
+from assay.results.board.board_types import Leaderboard
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, TaskDiff
 from assay.results.diff.paired_columns import Columns, Side, read_side
@@ -44,47 +43,31 @@ def compare_runs(runs: list[RunView]) -> dict[str, Any]:
 def sides_of(runs: list[RunView], view: View) -> list[Side]:
     """The runs as `assay diff` reads them."""
     files = [run.run_file() for run in runs]
-    # an index knows the clusters of its own run only, no sums, and no types of values
-    if any(
-        (file.config.group_by or GROUP) != view.group_by or _needs_values(run, file)
-        for run, file in zip(runs, files, strict=True)
-    ):
+    boards = [run.boards.latest(file)[0] for run, file in zip(runs, files, strict=True)]
+    # an index knows the clusters of its own run only, and no sums
+    if any((file.config.group_by or GROUP) != view.group_by or _has_sums(file) for file in files) or None in boards:
         return [read_side(run.folder, view) for run in runs]
-    return [_side_of(run, view) for run in runs]
+    return [_side_of(run, msgspec.convert(board, Leaderboard)) for run, board in zip(runs, boards, strict=True)]
 
 
-def _needs_values(run: RunView, file: RunFile) -> bool:
-    """Whether a score is made of sums, or no leaderboard tells it yet, or the scale that only its values show."""
-    known = concluded_in(run.folder)
-    return any(
-        measure.sums is not None or (name not in known and (not measure.headline or measure.bounds is None))
-        for name, measure in measures_of(file.definitions).items()
-    )
+def _has_sums(file: RunFile) -> bool:
+    return any(measure.sums is not None for measure in measures_of(file.definitions).values())
 
 
-def _side_of(run: RunView, view: View) -> Side:
-    """From the index; the board holds the tasks, with as much of their scores as the last leaderboard tells."""
-    made = run.run_file()
+def _side_of(run: RunView, board: Leaderboard) -> Side:
+    """From the index and the latest leaderboard."""
     snapshot = run.snapshot()
-    tasks = {
-        definition.name: _columns(snapshot, snapshot.tasks.index(definition.name), run.name)
-        if definition.name in snapshot.tasks
-        else _columns(snapshot, -1, run.name)
-        for definition in made.definitions
+    columns = {
+        row.task: _columns(snapshot, snapshot.tasks.index(row.task) if row.task in snapshot.tasks else -1, run.name)
+        for row in board.tasks
     }
     for name in ("pair", "question", "answer"):
         snapshot.forget(name)  # large, and needed only here
-    known, board = concluded_in(run.folder), empty_leaderboard(run.folder, view)
-    rows = [
-        row
-        if (said := known.get(row.task)) is None
-        else msgspec.structs.replace(row, score=said.score, range=said.range, untested=row.untested or said.untested)
+    tasks = {
+        row.task: columns[row.task] if row.untested is None else columns[row.task].without_numbers()
         for row in board.tasks
-    ]
-    tasks = {row.task: tasks[row.task].without_numbers() if row.untested else tasks[row.task] for row in rows}
-    measures = measures_of(made.definitions)
-    measures = {row.task: measures[row.task].on(row.range) for row in rows}
-    return Side(run.folder, msgspec.structs.replace(board, tasks=rows), tasks, measures, identify=_identity)
+    }
+    return Side(run.folder, board, tasks, run.measures(run.run_file()), identify=_identity)
 
 
 def _identity(task: str, sample: str, attempt: int) -> int:

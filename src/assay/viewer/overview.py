@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.describe import Range
 from assay.core.errors import UsageError
 from assay.results.outcomes import OUTCOMES
 from assay.viewer.index import Snapshot
@@ -29,22 +30,21 @@ def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
                 "task": name,
                 "rows": len(rows),
                 "outcomes": outcomes_of(snapshot, rows),
-                "scores": histogram(scores[rows], 0.0, 1.0),
+                "scores": histogram(scores[rows], snapshot.measure(name).bounds),
             }
         )
     places = {name: place for place, name in enumerate(order)}
     return sorted(spreads, key=lambda each: places.get(str(each["task"]), len(places)))
 
 
-def histogram(values: NDArray[Any], low: float | None = None, high: float | None = None) -> dict[str, Any] | None:
-    """Counts in equal bins; values outside [low, high] widen it. None when there is nothing to count."""
+def histogram(values: NDArray[Any], within: Range | None) -> dict[str, Any] | None:
+    """Counts in equal bins over a range, which values outside of it widen. None when there is nothing to count."""
     finite = np.isfinite(values)
     there = values if finite.all() else values[finite]
     if not len(there):
         return None
     smallest, largest = float(there.min()), float(there.max())
-    start = smallest if low is None else min(low, smallest)
-    end = largest if high is None else max(high, largest)
+    start, end = (smallest, largest) if within is None else (min(within[0], smallest), max(within[1], largest))
     if end <= start:
         end = start + 1.0
     # equal bins need no search: this is five times faster than the general way
@@ -137,8 +137,3 @@ def _numbers(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
         "failed": outcomes.get("failed", 0) + outcomes.get("timeout", 0),
         "score": mean_of(snapshot, rows, level),
     }
-
-
-def value_histogram(values: NDArray[np.float64], name: str) -> dict[str, Any] | None:
-    bounded = name == "score" or name.endswith((".score", ".is_correct"))
-    return histogram(values, 0.0, 1.0) if bounded else histogram(values)

@@ -15,17 +15,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.describe import Range
 from assay.core.errors import UsageError
-from assay.core.journal import Damaged, key_number, refuse_damaged
+from assay.core.journal import Damaged, DamagedError, key_number, refuse_damaged
 from assay.costs.prices import find_prices
 from assay.results.marks import Mark, standing_marks
-from assay.results.measure import measures_of
+from assay.results.measure import Measure, measures_of
 from assay.results.outcomes import EXCLUDED
 from assay.results.query.evaluate import Mask, evaluate, texts_of
 from assay.results.query.fields import Schema
 from assay.results.query.syntax import Query, SearchText
 from assay.run_file import RunFile, read_run_file
 from assay.storage.checksum import is_intact
+from assay.tasks.descriptions import described_values
 from assay.viewer import word_index
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
@@ -162,8 +164,20 @@ class RunView:
         return self._look(run)
 
     def _look(self, run: RunFile) -> Snapshot:
-        self._snapshot = Snapshot(index_path(self.folder), measures_of(run.definitions))
+        self._snapshot = Snapshot(index_path(self.folder), self.measures(run))
         return self._snapshot
+
+    def measures(self, run: RunFile) -> dict[str, Measure]:
+        """Of each task, on the scale in the latest leaderboard where nothing describes the values."""
+        measures = measures_of(run.definitions)
+        if all(each.on((0.0, 1.0)) is each for each in measures.values()):
+            return measures
+        try:
+            board = self.boards.latest(run)[0] or {"tasks": []}
+        except DamagedError:  # the requests for the leaderboard say so
+            return measures
+        ranges = {row["task"]: row["range"] and tuple(row["range"]) for row in board["tasks"]}
+        return {name: each.on(ranges.get(name)) for name, each in measures.items()}
 
     def progress(self) -> dict[str, Any]:
         """How far the run is, and how far its index is."""
@@ -282,6 +296,17 @@ class RunView:
             known = [each.name for each in self.schema().fields if each.kind in ("number", "any")]
             raise UsageError(f"there is no number `{name[:80]}` in this run; there are: {', '.join(known)}")
         return values
+
+    def range_of(self, name: str) -> Range | None:
+        """The range that the parts of the run describe for a number, the same in every task that has it."""
+        definitions = self.run_file().definitions
+        if name == "score":
+            ranges = {self.snapshot().measure(definition.name).bounds for definition in definitions}
+        else:
+            scorer, _, value = field_of(name).rpartition(".")
+            said = (described_values(definition.scorers, scorer).get(value) for definition in definitions)
+            ranges = {found.range for found in said if found is not None}
+        return ranges.pop() if len(ranges) == 1 else None
 
     def remembered(self, key: Any, make: Callable[[], _T]) -> _T:
         """The kept result for this key, or a new one."""

@@ -29,7 +29,7 @@ from assay.results.query.syntax import written
 from assay.run_config import RunConfig
 from assay.run_file import RunFile
 from assay.viewer.index import Snapshot
-from assay.viewer.overview import value_histogram
+from assay.viewer.overview import histogram
 from assay.viewer.previews import LONG_LINE, LONGEST_SHOWN, SHOWN, cut_to, preview_of
 from assay.viewer.query import Filters, Rows, in_journal_order, summary
 from assay.viewer.query_rows import QueryRows
@@ -84,7 +84,7 @@ def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
     rows = in_journal_order(rows, snapshot.rows)
     return {
         "summary": summary(snapshot, rows, run.level),
-        "histogram": value_histogram(run.numbers(value)[rows], value),
+        "histogram": histogram(run.numbers(value)[rows], run.range_of(value)),
     }
 
 

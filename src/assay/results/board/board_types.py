@@ -170,7 +170,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     metric_definition: str = ""
     """The metric as tables show it: which definition of the word it is, where formats differ."""
     scoring: str = ""
-    """Of how an answer becomes the score, but for what judges are asked."""
+    """Of how an answer becomes the score; what judges get to read is `judging`."""
     unscored: int = 0
     """Attempts that did not fail but lack the value that the score uses."""
     has_score: bool = True
@@ -375,22 +375,3 @@ def _decoded(path: Path, kind: type[_T]) -> _T:
         if path.suffix in (".jsonl", ".yaml", ".yml", ".csv"):
             raise UsageError(f"{path}: is no result; name run folders or their leaderboard.json") from error
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error
-
-
-class Concluded(Struct, frozen=True):
-    """What the attempts of a task showed about its score."""
-
-    task: str
-    score: float | None = None
-    untested: str | None = None
-    range: tuple[float, float] | None = None
-
-
-class _ConcludedBoard(Struct, frozen=True):
-    tasks: list[Concluded] = []
-
-
-def concluded_in(folder: Path) -> dict[str, Concluded]:
-    """What is known of each task of a finished run; empty where there is no leaderboard yet."""
-    path = folder / "leaderboard.json"
-    return {row.task: row for row in _decoded(path, _ConcludedBoard).tasks} if path.exists() else {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +14,6 @@ from msgspec import UNSET
 
 from assay import catalog
 from assay.core.describe import Value, about
-from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
@@ -32,10 +30,10 @@ from assay.results.board.board_types import (
 )
 from assay.results.board.consistency import read_checked_board
 from assay.results.board.groups import group_rows
-from assay.results.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
+from assay.results.board.journal_table import AttemptLine, TaskTable, read_tables
 from assay.results.board.likelihood import calibration_of, likelihood_of
 from assay.results.board.overall import overall_bounds, overall_interval, overall_score
-from assay.results.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code
+from assay.results.board.python_metrics import KeptMetrics, broken_metrics, read_python_metrics, runs_code
 from assay.results.board.repairs import repair_notices
 from assay.results.board.sandboxes import sandbox_notices, sandbox_of
 from assay.results.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
@@ -47,6 +45,7 @@ from assay.results.board.stretches import (
     stretch_notices,
     versions_of,
 )
+from assay.results.board.summaries import headline_over, summaries_of
 from assay.results.board.variance_parts import cost_of_all, variance_row
 from assay.results.measure import Measure, headline_of, measures_of
 from assay.results.metric_label import metric_label
@@ -55,7 +54,6 @@ from assay.results.report_settings import View, missing_group, missing_key, view
 from assay.results.server_template import template_notices
 from assay.run_file import RunFile, read_run_file
 from assay.stats.failure_bounds import whole_bounds, with_bounds
-from assay.stats.score_table import ScoreTable
 from assay.tasks.descriptions import largest_loss_of
 from assay.tasks.task_parts import score_part, task_parts
 from assay.text.wording import count_of
@@ -86,13 +84,6 @@ def board_of(folder: Path, run: RunFile, tables: dict[str, TaskTable], view: Vie
     """The leaderboard of tables that have been read."""
     examples = read_examples(folder / "journal.jsonl", measures_of(run.definitions)) if view.per_example else None
     return _board(folder, run, tables, view, examples)
-
-
-def empty_leaderboard(folder: Path, view: View) -> Leaderboard:
-    """The leaderboard before the run's first attempt: its tasks, and how they ask and score."""
-    run = read_run_file(folder)
-    tables = {definition.name: empty_table(definition) for definition in run.definitions}
-    return _board(folder, run, tables, view, None)
 
 
 def _board(
@@ -152,6 +143,7 @@ def _board(
             *template_notices(run),
             *stretch_notices([first_versions(run), *stretches], damaged, answered),
             *_notices(tables, view),
+            *_without_slices(run.definitions, rows, view),
             *sandbox_notices(sandbox),
             *repair_notices(run),
         ],
@@ -217,7 +209,7 @@ def _row(
         interval=interval_of(headline, view.level),
         bounds=_turned(headline.bounds) if measure.lower_is_better else headline.bounds,
         left_out=left_out,
-        whole_bounds=_whole_bounds(definition, table, headline, left_out),
+        whole_bounds=None if misdescribed else _whole_bounds(definition, table, headline, left_out),
         has_score=headline_of(definition) is not None,
         lower_is_better=measure.lower_is_better,
         range=None if misdescribed else measure.score_bounds,
@@ -234,7 +226,7 @@ def _row(
         latency_ms=latency.mean if latency else 0.0,
         latency=latency,
         aggregates=summaries,
-        slices=_slices(definition, table, view),
+        slices=_slices(definition, table, view, misdescribed=misdescribed is not None),
         repetitions=_repetitions(definition, table, run.config.repeat_of(definition.name), view.level),
         variance=variance_row(table, run.config.repeat_of(definition.name), view.level, cost),
         calibration=calibration_of(table.likelihoods, view.level),
@@ -268,9 +260,10 @@ def _whole_bounds(
     definition: TaskDefinition, table: TaskTable, headline: Summary, left_out: int
 ) -> tuple[float, float] | None:
     scores = table.tables.get(table.measure.scorer)
-    if not left_out or scores is None or headline_of(definition) is None or runs_code(definition.aggregates[0]):
+    first = headline_of(definition)
+    if not left_out or scores is None or first is None:
         return None
-    return whole_bounds(headline, scores, definition.aggregates[0].about, left_out)
+    return whole_bounds(headline, scores, first.about, left_out)
 
 
 def _turned(bounds: Bounds | None) -> Bounds | None:
@@ -355,17 +348,11 @@ def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: 
     }
 
 
-def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[SliceRow]:
+def _slices(definition: TaskDefinition, table: TaskTable, view: View, *, misdescribed: bool) -> list[SliceRow]:
     first = headline_of(definition)
-    if first is None or runs_code(first):
+    headline = None if first is None else headline_over(definition, first, view.level)
+    if headline is None or first is None or (misdescribed and runs_code(first)):
         return []
-    aggregate = catalog.resolve("aggregate", first.use)
-
-    def headline(scores: ScoreTable) -> Summary:
-        with _bad_options_refused(definition, first):
-            summaries: list[Summary] = aggregate(scores, **_options(first), level=view.level)
-        return summaries[0]
-
     return [
         row
         for key in view.by
@@ -443,6 +430,18 @@ def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:
     ]
 
 
+def _without_slices(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], view: View) -> list[str]:
+    """Tasks that have no scores of slices, though slices were asked for."""
+    named = [
+        definition.name
+        for definition, row in zip(definitions, rows, strict=True)
+        if row.score is not None and not row.slices and runs_code(definition.aggregates[0])
+    ]
+    if not view.by or not named:
+        return []
+    return [f"--by: no slices of {', '.join(named)}: only other code than assay's computes the score, over all samples"]
+
+
 def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
     notices = []
     for key in view.by:
@@ -452,60 +451,6 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
             notices.append(missing_key("--by", key))
     scores = [each for table in tables.values() for each in table.tables.values()]
     return notices + missing_group(view, [score.groupless for score in scores])
-
-
-def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics) -> list[Summary]:
-    """The results of the task's aggregates, the headline first."""
-    return _with_unique_names(summaries_by_part(definition, table, level, python))
-
-
-def summaries_by_part(
-    definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics
-) -> list[tuple[PartSpec, Summary]]:
-    """The same, each with its aggregate and under the name that the aggregate gave it."""
-    summaries: list[tuple[PartSpec, Summary]] = []
-    for part in definition.aggregates:
-        name, options = part.use, _options(part)
-        if runs_code(part):
-            name, options = "python", {"output": output_for(python, definition.name, part.key, table)}
-        with _bad_options_refused(definition, part):
-            aggregate = partial(catalog.resolve("aggregate", name), **options, level=level)
-            scores = table.tables[part.options.get("scorer")]
-            bounded = with_bounds(aggregate(scores), aggregate, scores, None if runs_code(part) else part.about)
-        summaries += [(part, summary) for summary in bounded]
-    return summaries
-
-
-_NOT_PASSED = ("scorer", "lower_is_better", "largest_loss")
-"""Options that say what a number is over and how to read it, not how to compute it."""
-
-
-def _options(part: PartSpec) -> dict[str, Any]:
-    return {key: value for key, value in part.options.items() if key not in _NOT_PASSED}
-
-
-@contextmanager
-def _bad_options_refused(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
-    """The run file is untrusted: it may give an aggregate options that it does not have."""
-    try:
-        yield
-    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
-        raise UsageError(
-            f"task `{definition.name}`: the aggregate `{part.key}` ({part.use}) cannot be computed with the run's "
-            f"options: {type(error).__name__}: {error}"
-        ) from error
-
-
-def _with_unique_names(summaries: list[tuple[PartSpec, Summary]]) -> list[Summary]:
-    """A name used by two aggregates is prefixed with the aggregate's key, and with its scorer's if needed."""
-    short = [summary.name for _, summary in summaries]
-    by_key = [f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in summaries]
-    by_scorer = [f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(summaries, by_key, strict=True)]
-    unique = []
-    for index, (_, summary) in enumerate(summaries):
-        names = next((names for names in (short, by_key) if names.count(names[index]) == 1), by_scorer)
-        unique.append(summary if names is short else msgspec.structs.replace(summary, name=names[index]))
-    return unique
 
 
 def _scorers(definition: TaskDefinition) -> list[ScorerRow]:
