@@ -13,7 +13,6 @@ from bench._coverage_cell import LEVEL, Floats, Outcome, Random, Row, Trial
 from msgspec import structs
 from numpy.typing import NDArray
 
-from assay.results.board.leaderboard import empty_leaderboard
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.history.history_types import History
 from assay.results.history.timeline import HistorySource, histories
@@ -36,15 +35,14 @@ class MadeUp:
         self._folder, self._run = run, read_run_file(run)
         [definition] = self._run.definitions
         self._measures = {definition.name: measure_of(definition)}
-        self._rows = read_side(run, VIEW).board.tasks
+        self._board = read_side(run, VIEW).board
 
     def __call__(self, columns: Sequence[Columns]) -> History:
         size = len(columns[0])
         [definition] = self._run.definitions
         of_size = structs.replace(definition, dataset=structs.replace(definition.dataset, size=size))
         run = structs.replace(self._run, definitions=[of_size])
-        board = structs.replace(empty_leaderboard(self._folder, VIEW), tasks=self._rows)
-        sides = [Side(self._folder, board, {definition.name: each}, self._measures) for each in columns]
+        sides = [Side(self._folder, self._board, {definition.name: each}, self._measures) for each in columns]
         sources = [HistorySource(f"{n:02d}", run, lambda side=side: side) for n, side in enumerate(sides)]
         [found] = histories(sources, VIEW)
         return found

@@ -109,7 +109,13 @@ description: ""
 definition:
   dataset: {key: d}
   solver: {type: mine}
-  scorers: [{type: mine, metrics: [{type: mine}]}]
+  scorers:
+    - {type: mine, metrics: [{type: mine}]}
+    - type: metric
+      metric: mine
+      post_process: mine
+      ground_truth: x
+      metrics: [{type: mean, field: score, name: ruled}]
 """
 
 
@@ -168,6 +174,10 @@ def test_tasks_use_what_the_package_publishes(site: Path, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     lines, task = json.loads((tmp_path / "run" / "leaderboard.json").read_text())["tasks"]
     assert (lines["score"], task["score"]) == (1.0, 2.0)
+    assert {number["name"]: number["value"] for number in task["aggregates"]}["ruled"] == 1.0
+    (tmp_path / "wrong.yaml").write_text(TASK.replace("post_process: mine", "post_process: mien"))
+    refused = python(site, "-m", "assay", "validate", "wrong.yaml", cwd=tmp_path)
+    assert "`mien` is not allowed here. Did you mean `mine`?" in refused.stdout
     assert "mine reads mine:x" in python(site, "-m", "assay", "run", "mine:x", cwd=tmp_path).stderr
     many = ("run", "lines.jsonl", "--executor", "mine", "--workers", "3", "--run-dir", "many")
     assert "mine has 3 workers" in python(site, "-m", "assay", *many, cwd=tmp_path).stderr

@@ -96,6 +96,8 @@ class Words:
     """One of these words, where they are computed; else write `Literal`."""
 
     words: tuple[str, ...]
+    kind: str = ""
+    """The kind of part that they name: what installed packages publish of it is taken too."""
 
 
 @dataclass(frozen=True, slots=True)

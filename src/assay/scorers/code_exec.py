@@ -282,7 +282,7 @@ def code_exec(
     value: LookedAt = None,
     post_process: Annotated[
         str,
-        Words(tuple(catalog.CATALOG["post_process"])),
+        Words(tuple(catalog.CATALOG["post_process"]), kind="post_process"),
         Doc("What is extracted from the answer."),
         InFiles("extract_code_block"),
     ] = "none",

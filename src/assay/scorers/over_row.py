@@ -20,7 +20,9 @@ EmptyGold = Annotated[
 ]
 ONE_TARGET = (("ground_truth", "ground_truths"),)
 PostProcess = Annotated[
-    str, Words(tuple(CATALOG["post_process"])), Doc("What is extracted from the answer before it is compared.")
+    str,
+    Words(tuple(CATALOG["post_process"]), kind="post_process"),
+    Doc("What is extracted from the answer before it is compared."),
 ]
 
 

@@ -86,7 +86,7 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
         case Later():
             return _schema_of(shape.get(), definitions)
         case Text() if shape.words:
-            return {"enum": list(shape.words)}
+            return {"enum": [*shape.words, *(published(shape.kind) if shape.kind else ())]}
         case Text():
             placeholder = "|.*<<.*>>.*" if definitions.configured else ""
             pattern = f"^(?:{shape.pattern}{placeholder})$" if shape.pattern else None

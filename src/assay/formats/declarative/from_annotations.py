@@ -210,7 +210,7 @@ def shape_of(kind: Any, markers: Sequence[Any] = ()) -> Shape:  # noqa: PLR0911,
             case ValueName():
                 return ValueText(min_length=limits.min_length or 0, numeric=marker.numeric)
             case Words():
-                return Text(words=marker.words)
+                return Text(words=marker.words, kind=marker.kind)
             case Choice() if get_origin(kind) in (Union, UnionType):
                 return _choice_of(get_args(kind), marker)
             case Choice():  # only one of them may stand here

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from assay.catalog import OWN_NAME, published
+from assay.catalog import OWN_NAME, is_name, names, published
 from assay.formats.declarative.own_options import own_option_faults, own_signature
 from assay.formats.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, hint_here
 from assay.overriding import override
@@ -108,6 +108,8 @@ class Text(Shape):
     max_length: int | None = None
     pattern: str | None = None
     words: tuple[str, ...] = ()
+    kind: str = ""
+    """The kind of part that the words name: what installed packages publish of it is taken too."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Words that other programs take here, each with what to do instead."""
 
@@ -119,8 +121,9 @@ class Text(Shape):
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, str):
             report.wrong(where, f"expected text, got {in_yaml(value)}")
-        elif self.words and value not in self.words:
-            instead = self.refused.get(value) or hint_here(value, self.words)
+        elif self.words and value not in self.words and not (self.kind and is_name(self.kind, value)):
+            known = names(self.kind) if self.kind else self.words
+            instead = self.refused.get(value) or hint_here(value, known)
             report.wrong(where, f"`{value}` is not allowed here. {instead}")
         elif len(value) < self.min_length:
             report.wrong(where, "must not be empty")
