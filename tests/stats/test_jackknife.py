@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from assay.core.describe import RatioOfSums
+from assay.core.describe import FormulaOfSums, RatioOfSums
+from assay.metrics.corpus_overlap import bleu_counts
+from assay.stats.corpus_overlap import bleu_of_sums
 from assay.stats.jackknife import compare_sums
 from assay.stats.paired import PairedComparison
 from assay.stats.quantiles import normal_quantile, student_t_quantile
@@ -62,6 +64,26 @@ def test_a_difference_of_f1_is_that_of_a_loop_that_leaves_one_out(group_size: in
     assert found.interval.low == pytest.approx(f1(b) - f1(a) - reach, abs=1e-12)
     assert found.interval.high == pytest.approx(f1(b) - f1(a) + reach, abs=1e-12)
     assert found.clusters == (None if group_size == 1 else 12)
+
+
+def test_a_difference_of_corpus_bleu_is_that_of_a_loop_too() -> None:
+    chance = random.Random(5)
+    targets = [" ".join(chance.choices("abcdefgh", k=12)) for _ in range(20)]
+    a, b = (
+        np.array([bleu_counts(" ".join(w if chance.random() < skill else "z" for w in t.split()), t) for t in targets])
+        for skill in (0.7, 0.9)
+    )
+    found = compare_sums(a, b, FormulaOfSums(formula="bleu"))
+    whole = [float(bleu_of_sums(side.sum(axis=0)[None, :])[0]) for side in (a, b)]
+    without = [
+        float(bleu_of_sums(np.delete(b, n, 0).sum(axis=0)[None, :])[0])
+        - float(bleu_of_sums(np.delete(a, n, 0).sum(axis=0)[None, :])[0])
+        for n in range(20)
+    ]
+    error = math.sqrt(19 / 20 * sum((each - sum(without) / 20) ** 2 for each in without))
+    differ = int((a != b).any(axis=1).sum())
+    assert found.difference == pytest.approx(whole[1] - whole[0])
+    assert found.interval.low == pytest.approx(whole[1] - whole[0] - student_t_quantile(0.975, differ - 1) * error)
 
 
 def test_swapping_the_two_negates_the_difference_its_interval_and_its_sides() -> None:

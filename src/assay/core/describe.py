@@ -106,12 +106,22 @@ class Mean(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mean"):
     """Patterns of the names of numbers that depend on the answers: `*_precision`."""
 
 
-class RatioOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RatioOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="ratio"):
     """A number made of sums over the attempts: the weights of values in one, and in the one that it is divided by."""
 
     of: dict[str, float]
     over: dict[str, float]
     scorer: str | None = None
+
+
+class FormulaOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="formula"):
+    """A number that a known formula makes of sums over the attempts, of the values that it is known to need."""
+
+    formula: Literal["bleu", "chrf"]
+    scorer: str | None = None
+
+
+Sums = RatioOfSums | FormulaOfSums
 
 
 class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
@@ -126,7 +136,7 @@ class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
     """The number of an attempt that stands for the aggregate in tests, as bits per byte for a perplexity."""
     rises_with: Value | None = None
     """The number of an attempt that it never falls with."""
-    sums: RatioOfSums | None = None
+    sums: Sums | None = None
     runs: Runs = "here"
     task_of_library: str | None = None
     """The task of an installed package whose code it runs, as the user names it; consent lists it."""

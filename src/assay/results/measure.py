@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from assay.core.describe import Mean, Range, RatioOfSums, Shares, Whole
+from assay.core.describe import Mean, Range, Shares, Sums, Whole
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
 from assay.results.metric_label import score_labels
@@ -78,7 +78,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     """The lowest and highest number possible; None when unknown."""
     score_bounds: Range | None = None
     """Those of the task's score, which a mean has in common with its numbers."""
-    sums: RatioOfSums | None = None
+    sums: Sums | None = None
     """What the score is made of, where it is made of sums: differences are then tested by those."""
     untested: str | None = None
     """Why nothing is concluded from differences of this number; None where they are tested."""
@@ -208,19 +208,19 @@ class Measure(Struct, frozen=True, kw_only=True):
         return np.repeat([number for number in numbers if number is not None], times[known]).astype(np.float64)
 
 
-def addends_of(ratio: RatioOfSums, values: Mapping[str, ScoreValue]) -> list[float] | None:
+def addends_of(ratio: Sums, values: Mapping[str, ScoreValue]) -> list[float] | None:
     """What one attempt's values add to the sums; None where a value is not a number."""
     numbers = [_number(values.get(name)) for name in names_in(ratio)]
     known = [number for number in numbers if number is not None and math.isfinite(number)]
     return known if len(known) == len(numbers) else None
 
 
-def _other_than_its_sums(ratio: RatioOfSums, table: ScoreTable, score: float | None) -> str | None:
+def _other_than_its_sums(ratio: Sums, table: ScoreTable, score: float | None) -> str | None:
     rows = table.numbers(*names_in(ratio)).rows
     made = float(value_of_sums(ratio, rows.sum(axis=0)[None, :])[0]) if len(rows) else math.nan
     if score is None or math.isnan(made) or math.isclose(made, score, rel_tol=1e-9, abs_tol=1e-12):
         return None
-    return f"its score, {score:.6g}, is not the ratio of sums that it is said to be ({made:.6g})"
+    return f"its score, {score:.6g}, is not what its sums make ({made:.6g})"
 
 
 def share_of_marks(number: float, marks: Range | None) -> float | None:

@@ -10,14 +10,14 @@ from assay.metrics.corpus_overlap import BLEU_COUNTS, CHARACTERS, CHRF_COUNTS, W
 from assay.part_options import part
 from assay.stats.bootstrap import SumStatistic
 from assay.stats.cells import OutputName, ratio_of_sums
-from assay.stats.described import of_counts
+from assay.stats.described import of_corpus_bleu, of_corpus_chrf
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable
 
 _BETA_SQUARED = 4.0
 
 
-@describes(of_counts)
+@describes(of_corpus_bleu)
 @part("BLEU over the whole task, of the counts of a `corpus_bleu` scorer.", example="name: BLEU")
 def corpus_bleu(
     table: ScoreTable, *, name: OutputName = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
@@ -30,7 +30,7 @@ def corpus_bleu(
     return _overall(table, name or "corpus_bleu", BLEU_COUNTS, bleu_of_sums, level, seed, resamples)
 
 
-@describes(of_counts)
+@describes(of_corpus_chrf)
 @part("chrF over the whole task, of the counts of a `corpus_chrf` scorer.", example="name: chrF")
 def corpus_chrf(
     table: ScoreTable, *, name: OutputName = None, level: float = 0.95, seed: int = 0, resamples: int = 1000

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.core.describe import Mean, RatioOfSums, Shares, Value, Whole, share
+from assay.core.describe import FormulaOfSums, Mean, RatioOfSums, Shares, Value, Whole, share
 from assay.core.errors import UsageError
 from assay.stats.score_table import as_text
 
@@ -86,6 +86,18 @@ def of_counts(options: Options, values: Values) -> Whole:
     if len({*names}) == len(names) > 1:
         right, *wrong = names
         sums = RatioOfSums(of={right: len(wrong)}, over={right: len(wrong), **dict.fromkeys(wrong, 1.0)})
+    return Whole(lower_is_better=False, range=(0.0, 1.0), sums=sums)
+
+
+def of_corpus_bleu(options: Options, values: Values) -> Whole:
+    return _of_formula(FormulaOfSums(formula="bleu"))
+
+
+def of_corpus_chrf(options: Options, values: Values) -> Whole:
+    return _of_formula(FormulaOfSums(formula="chrf"))
+
+
+def _of_formula(sums: FormulaOfSums) -> Whole:
     return Whole(lower_is_better=False, range=(0.0, 1.0), sums=sums)
 
 

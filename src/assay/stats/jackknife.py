@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.describe import RatioOfSums
+from assay.core.describe import Sums
 from assay.stats.guarded import SkewedT
 from assay.stats.intervals import Floats, check_level, no_interval, rows_by_cluster
 from assay.stats.paired import PairedComparison
@@ -27,7 +27,7 @@ FEWEST = 5
 def compare_sums(
     first: Floats,
     second: Floats,
-    ratio: RatioOfSums,
+    ratio: Sums,
     *,
     lower_is_better: bool = False,
     groups: ArrayLike | Sequence[Any] | None = None,

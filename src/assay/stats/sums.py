@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.core.describe import RatioOfSums
+from assay.core.describe import FormulaOfSums, Sums
+from assay.metrics.corpus_overlap import BLEU_COUNTS, CHRF_COUNTS
 from assay.stats.bootstrap import divide
+from assay.stats.corpus_overlap import bleu_of_sums, chrf_of_sums
 from assay.stats.intervals import Floats
 
+FORMULAS = {"bleu": (BLEU_COUNTS, bleu_of_sums), "chrf": (CHRF_COUNTS, chrf_of_sums)}
+"""By name: the values that are summed, and the number of their sums."""
 
-def names_in(ratio: RatioOfSums) -> tuple[str, ...]:
+
+def names_in(made: Sums) -> tuple[str, ...]:
     """The values that are summed."""
-    return tuple(dict.fromkeys([*ratio.of, *ratio.over]))
+    return (
+        FORMULAS[made.formula][0] if isinstance(made, FormulaOfSums) else tuple(dict.fromkeys([*made.of, *made.over]))
+    )
 
 
-def value_of_sums(ratio: RatioOfSums, sums: Floats) -> Floats:
-    """The number for each row of sums, whose columns are `names_in(ratio)`; NaN where it is undefined."""
-    names = names_in(ratio)
-    of, over = (np.array([part.get(name, 0.0) for name in names]) for part in (ratio.of, ratio.over))
+def value_of_sums(made: Sums, sums: Floats) -> Floats:
+    """The number for each row of sums, whose columns are `names_in(made)`; NaN where it is undefined."""
+    if isinstance(made, FormulaOfSums):
+        return FORMULAS[made.formula][1](np.maximum(sums, 0.0))
+    names = names_in(made)
+    of, over = (np.array([part.get(name, 0.0) for name in names]) for part in (made.of, made.over))
     with np.errstate(over="ignore", invalid="ignore"):
         return divide(sums @ of, sums @ over)

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from assay.core.describe import RatioOfSums
+from assay.core.describe import Sums
 from assay.core.errors import UsageError
 from assay.core.journal import lines_at
 from assay.core.types import Message, Record
@@ -333,7 +333,7 @@ def _empty_rows(measure: Measure) -> _Rows:
     return _Rows() if measure.sums is None else _Rows(addends=array("d"), width=len(names_in(measure.sums)))
 
 
-def _addends_in(example: PerExample, ratio: RatioOfSums) -> list[float] | None:
+def _addends_in(example: PerExample, ratio: Sums) -> list[float] | None:
     scorers = [ratio.scorer] if ratio.scorer is not None else [*example.values]
     return addends_of(ratio, {name: value for key in scorers for name, value in example.values.get(key, {}).items()})
 
