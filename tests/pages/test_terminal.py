@@ -64,6 +64,14 @@ def test_columns_are_left_out_in_their_order_and_named() -> None:
     ]
 
 
+def test_a_bar_without_a_name_goes_without_a_word() -> None:
+    bars = TextTable(header=["task", "", "parts"], rows=[["a", "█" * 20, "samples 40 %"]], numeric_from=3, drops=("",))
+    wide, narrow = ("\n".join(texts(terminal_lines([bars], width))) for width in (80, 24))
+    assert "█" in wide
+    assert "█" not in narrow
+    assert "not shown" not in narrow
+
+
 def test_names_are_cut_and_numbers_are_not() -> None:
     lines = texts(terminal_lines(BOARD, 40))
     assert lines[3].startswith("a-task-")

@@ -84,8 +84,8 @@ def _table(table: TextTable, width: int) -> list[Row]:
         lines += [[]] if lines else []
         lines += [*_header(table, widths), [Span("─" * _total(widths.values()), "quiet")]]
         lines += [line for row in _apart(table, cells, part, widths) for line in _row(table, widths, row)]
-    if dropped:
-        lines += sentence_lines(Span(f"not shown: {', '.join(dropped)}", "quiet"), width)
+    if named := [name for name in dropped if name]:  # a bar without a name only draws what another column says
+        lines += sentence_lines(Span(f"not shown: {', '.join(named)}", "quiet"), width)
     return lines
 
 
