@@ -36,6 +36,7 @@ from assay.stats.paired_evidence import Basis, PairedEvidence, basis_of_drops, l
 from assay.text.wording import setting_in_words
 
 SAMPLES = 5
+_UNEQUAL_SHOWN = 3
 MAX_SLICES = 100
 
 
@@ -80,8 +81,11 @@ def diff_of(
     if not result.unequal:
         return result
     if not allow_unequal:
+        left = len(result.unequal) - _UNEQUAL_SHOWN
+        more = f"; and {left:,} more" if left > 0 else ""
         raise UsageError(
-            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(result.unequal)}. "
+            f"{a.source} and {b.source} do not cover the same samples: "
+            f"{'; '.join(result.unequal[:_UNEQUAL_SHOWN])}{more}. "
             "A comparison over what both have can favour the one that failed more, or whose answer key was changed; "
             "finish the runs, or use --allow-unequal."
         )
