@@ -121,7 +121,16 @@ class FormulaOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     scorer: str | None = None
 
 
+class QuantileOf(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="quantile"):
+    """The number that a share `q` of the attempts' values lies below."""
+
+    value: str
+    q: float
+    scorer: str | None = None
+
+
 Sums = RatioOfSums | FormulaOfSums
+MadeOf = Sums | QuantileOf
 
 
 class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
@@ -136,7 +145,8 @@ class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
     """The number of an attempt that stands for the aggregate in tests, as bits per byte for a perplexity."""
     rises_with: Value | None = None
     """The number of an attempt that it never falls with."""
-    sums: Sums | None = None
+    made_of: MadeOf | None = None
+    """What it is computed from, so that reports can compare it; None: only its own code knows."""
     runs: Runs = "here"
     task_of_library: str | None = None
     """The task of an installed package whose code it runs, as the user names it; consent lists it."""

@@ -15,7 +15,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from assay.core.describe import Mean, Range, Shares, Sums, Whole
+from assay.catalog import is_ours
+from assay.core.describe import MadeOf, Mean, Range, Shares, Whole
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
 from assay.results.metric_label import score_labels
@@ -25,7 +26,7 @@ from assay.stats.cells import interval_of_mean
 from assay.stats.failure_bounds import holds_all
 from assay.stats.intervals import Floats, Interval
 from assay.stats.score_table import ScoreTable, as_text, is_answer
-from assay.stats.sums import names_in, value_of_sums
+from assay.stats.sums import names_in, number_of
 
 
 class NamedScore(Protocol):
@@ -78,8 +79,10 @@ class Measure(Struct, frozen=True, kw_only=True):
     """The lowest and highest number possible; None when unknown."""
     score_bounds: Range | None = None
     """Those of the task's score, which a mean has in common with its numbers."""
-    sums: Sums | None = None
-    """What the score is made of, where it is made of sums: differences are then tested by those."""
+    made_of: MadeOf | None = None
+    """What the score is computed from, where that is known and it is no mean: differences are then tested by it."""
+    redrawn: bool = False
+    """Whether only its own code computes the score: differences are tested by what it gave over resamples."""
     untested: str | None = None
     """Why nothing is concluded from differences of this number; None where they are tested."""
     compared_with: frozenset[str] = frozenset()
@@ -121,10 +124,10 @@ class Measure(Struct, frozen=True, kw_only=True):
         return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt, self.scorer) else None
 
     def addends(self, attempt: HasScores) -> list[float] | None:
-        """What the attempt adds to the sums that the score is made of; None when it has none, or a part of it."""
-        if self.sums is None or not counts(attempt, self.scorer):
+        """The attempt's part in what the score is computed from; None when it has none, or lacks a number of it."""
+        if self.made_of is None or not counts(attempt, self.scorer):
             return None
-        return addends_of(self.sums, values_by(self.scorer, attempt.scores))
+        return addends_of(self.made_of, values_by(self.scorer, attempt.scores))
 
     def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
         if self.same_as is not None:
@@ -169,7 +172,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     def misdescribed(self, table: ScoreTable, score: float | None) -> str | None:
         """How these scores differ from what the task's score says of itself; None where they do not."""
         if not self.headline:
-            return None if self.sums is None else _other_than_its_sums(self.sums, table, score)
+            return None if self.made_of is None else _other_than_made(self.made_of, table, score)
         numbers = self._numbers(table)
         if not len(numbers):
             return None
@@ -208,19 +211,19 @@ class Measure(Struct, frozen=True, kw_only=True):
         return np.repeat([number for number in numbers if number is not None], times[known]).astype(np.float64)
 
 
-def addends_of(ratio: Sums, values: Mapping[str, ScoreValue]) -> list[float] | None:
-    """What one attempt's values add to the sums; None where a value is not a number."""
-    numbers = [_number(values.get(name)) for name in names_in(ratio)]
+def addends_of(made_of: MadeOf, values: Mapping[str, ScoreValue]) -> list[float] | None:
+    """The values of one attempt that the score is computed from; None where one is not a number."""
+    numbers = [_number(values.get(name)) for name in names_in(made_of)]
     known = [number for number in numbers if number is not None and math.isfinite(number)]
     return known if len(known) == len(numbers) else None
 
 
-def _other_than_its_sums(ratio: Sums, table: ScoreTable, score: float | None) -> str | None:
-    rows = table.numbers(*names_in(ratio)).rows
-    made = float(value_of_sums(ratio, rows.sum(axis=0)[None, :])[0]) if len(rows) else math.nan
+def _other_than_made(made_of: MadeOf, table: ScoreTable, score: float | None) -> str | None:
+    rows = table.numbers(*names_in(made_of)).rows
+    made = number_of(made_of, rows) if len(rows) else math.nan
     if score is None or math.isnan(made) or math.isclose(made, score, rel_tol=1e-9, abs_tol=1e-12):
         return None
-    return f"its score, {score:.6g}, is not what its sums make ({made:.6g})"
+    return f"its score, {score:.6g}, is not what it is said to be made of ({made:.6g})"
 
 
 def share_of_marks(number: float, marks: Range | None) -> float | None:
@@ -238,6 +241,16 @@ def values_by(scorer: str | None, scores: Sequence[NamedScore]) -> dict[str, Sco
         if scorer is None or score.name == scorer
         for name, value in score.values.items()
     }
+
+
+def runs_code(part: PartSpec) -> bool:
+    """Whether an aggregate is computed by code that is not ours: a snippet, another program's, a third-party part."""
+    return is_own_object(part) or (isinstance(part.about, Whole) and part.about.runs != "here")
+
+
+def is_own_object(part: PartSpec) -> bool:
+    """Whether an aggregate is a Python object that is not ours."""
+    return not is_ours("aggregate", part.use)
 
 
 def headline_of(definition: TaskDefinition) -> PartSpec | None:
@@ -277,16 +290,18 @@ def described_measure(part: PartSpec, task: str, metric: str = "score") -> Measu
                 untested=_undirected(value.name) if value.lower_is_better is None else None,
             )
         case Whole(proxy=proxy) as whole:
-            testable = proxy is not None or whole.sums is not None
+            made_of = None if whole.made_of is None else msgspec.structs.replace(whole.made_of, scorer=scorer)
+            redrawn = whole.smooth and made_of is None and proxy is None and runs_code(part)
+            testable = proxy is not None or made_of is not None or redrawn
             untested = None if testable else f"{part.use} is no mean over samples"
-            sums = None if whole.sums is None else msgspec.structs.replace(whole.sums, scorer=scorer)
             return Measure(
                 scorer=scorer,
                 field=None if proxy is None else proxy.name,
                 lower_is_better=whole.lower_is_better,
                 bounds=None if proxy is None else proxy.range,
                 score_bounds=whole.range,
-                sums=None if whole.lower_is_better is None else sums,
+                made_of=None if whole.lower_is_better is None else made_of,
+                redrawn=redrawn and whole.lower_is_better is not None,
                 untested=_undirected(metric) if whole.lower_is_better is None else untested,
             )
     raise UsageError(f"task `{task}`: the aggregate `{part.key}` does not say what it is")

@@ -34,7 +34,7 @@ from assay.models.likelihood.check import likelihood_problem
 from assay.models.model_names import make_model
 from assay.models.pool import ModelPool, attempts_in_flight
 from assay.overriding import override
-from assay.results.board.python_metrics import runs_code
+from assay.results.measure import runs_code
 from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.runs.folder import versions

@@ -9,8 +9,8 @@ from assay.pages.documents.report import report_page, write_report
 from assay.results.board.board_types import Leaderboard, write_leaderboard_file
 from assay.results.board.journal_table import read_tables
 from assay.results.board.leaderboard import board_of
-from assay.results.board.python_metrics import runs_code
 from assay.results.marks import marks_sentence
+from assay.results.measure import runs_code
 from assay.results.report_settings import View, view_of
 from assay.run_file import RunFile, read_run_file
 

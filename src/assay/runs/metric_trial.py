@@ -16,7 +16,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import PartSpec, TaskDefinition
 from assay.overriding import override
-from assay.results.board.python_metrics import is_own_object
+from assay.results.measure import is_own_object
 from assay.run_config import RunConfig
 from assay.runs.python_metrics import own_summaries
 from assay.snippets.process import Snippet

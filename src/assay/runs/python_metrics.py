@@ -15,12 +15,14 @@ import numpy as np
 
 from assay.catalog import resolve
 from assay.core.describe import Whole
+from assay.core.fingerprint import short_fingerprint
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.results.board.journal_table import AttemptLine, TaskTable
-from assay.results.board.python_metrics import FILE, KeptMetrics, is_own_object, runs_code
-from assay.results.measure import counts
+from assay.results.board.python_metrics import FILE, KeptMetrics
+from assay.results.measure import counts, is_own_object, runs_code, values_by
 from assay.results.report_settings import GROUP, metadata_value
 from assay.run_file import read_run_file, write_whole
+from assay.stats.bootstrap import hangs_on, left_out
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.stats.score_table import ScoreTable
 from assay.tasks.descriptions import own_options
@@ -66,13 +68,13 @@ class PythonMetrics:
             metrics = {}
             for part in parts:
                 scorer = part.options.get("scorer")
+                within = [line for line in lines if counts(line, scorer)]
                 if is_own_object(part):
-                    metrics[part.key] = own_summaries(part, tables[task].tables[scorer], level)
+                    metrics[part.key] = await _own_numbers(part, tables[task].tables[scorer], within, level)
                     continue
-                within = (line for line in lines if counts(line, scorer))
                 scored = [(line, score) for line in within for score in line.scores if score.name == scorer]
                 scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in scored]
-                clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in scored]
+                clusters = [_unit_of(line) for line, _ in scored]
                 if isinstance(part.about, Whole) and part.about.runs == "library":
                     aggregated_values = resolve("final_aggregation", part.use)
                     metrics[part.key] = await with_draws(await aggregated_values(part, scores), clusters)
@@ -83,6 +85,36 @@ class PythonMetrics:
                     )
             kept[task] = {"digest": f"{tables[task].digest:x}", "metrics": metrics}
         write_whole(folder / FILE, msgspec.json.format(msgspec.json.encode(kept), indent=2))
+
+
+def _unit_of(line: AttemptLine) -> tuple[bool, str]:
+    """What is resampled as one: a group, or a sample; the same in every run."""
+    group = metadata_value(line.metadata, GROUP)
+    return (False, line.sample_id) if group is None else (True, group)
+
+
+async def _own_numbers(part: PartSpec, table: ScoreTable, lines: Sequence[AttemptLine], level: float) -> dict[str, Any]:
+    """The results of a custom aggregate, over resamples too where a comparison needs those."""
+    found = own_summaries(part, table, level)
+    whole = part.about if isinstance(part.about, Whole) else None
+    if "error" in found or whole is None or whole.lower_is_better is None or not whole.smooth or whole.made_of:
+        return found
+    ranges, scorer = table.ranges, part.options.get("scorer")
+
+    async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
+        drawn, sample, before = ScoreTable(ranges), -1, None
+        for row in range(len(lines)) if rows is None else rows:
+            line = lines[row]
+            # a sample that is drawn twice is two samples, each with all of its attempts
+            sample += before is None or row <= before or lines[before].index != line.index
+            before = row
+            group = metadata_value(line.metadata, GROUP)
+            drawn.add(values_by(scorer, line.scores), sample=sample, attempt=line.attempt, group=group)
+        numbers = own_summaries(part, drawn, level)
+        return {"values": {each["name"]: each["value"] for each in numbers.get("summaries", ())}}
+
+    drawn = await with_draws(values_over, [_unit_of(line) for line in lines])
+    return {**found, **drawn}
 
 
 def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, Any]:
@@ -132,7 +164,8 @@ async def with_draws(values_over: ValuesOver, clusters: Sequence[Any]) -> dict[s
     numbers = await values_over(None)
     if "error" in numbers:
         return numbers
-    numbers |= {"scored": len(clusters), "units": len(set(clusters))}
+    units = sorted({*clusters})
+    numbers |= {"scored": len(clusters), "units": len(units), "over": short_fingerprint(units)}
     if len(clusters) < 2:
         return {**numbers, "no_interval": "one sample has no spread to judge by"}
     started = perf_counter()
@@ -142,22 +175,45 @@ async def with_draws(values_over: ValuesOver, clusters: Sequence[Any]) -> dict[s
     if seconds * resamples > 3 * LONGEST_SECONDS:
         reason = f"{resamples} resamples of {seconds:.1f} s each would take too long"
         return {**numbers, "no_interval": reason}
-    return {**numbers, "draws": await _draws(values_over, clusters, numbers["values"], resamples)}
+    members = _members(clusters)
+    hanging = await _hanging(values_over, members, numbers["values"], resamples)
+    draws = await _draws(values_over, members, [name for name in numbers["values"] if name not in hanging], resamples)
+    return {**numbers, "hanging": hanging, "draws": draws}
 
 
-async def _draws(
-    values_over: ValuesOver, clusters: Sequence[Any], values: Mapping[str, float], resamples: int
-) -> dict[str, list[float | None]]:
-    """Every number over each resample; None where the code could not make one."""
+def _members(clusters: Sequence[Any]) -> list[list[int]]:
+    """The rows of each cluster, in the order of the clusters' names, which is the same in every run."""
     rows: dict[Any, list[int]] = {}
     for row, cluster in enumerate(clusters):
         rows.setdefault(cluster, []).append(row)
-    members = list(rows.values())
+    return [rows[cluster] for cluster in sorted(rows)]
+
+
+async def _hanging(
+    values_over: ValuesOver, members: Sequence[Sequence[int]], values: Mapping[str, float], most: int
+) -> dict[str, str]:
+    """The numbers that hang on so few samples that resamples say nothing about them, and why."""
+    without: dict[str, list[float | None]] = {name: [] for name in values}
+    for unit in left_out(len(members), most):
+        kept = await values_over([row for place, rows in enumerate(members) if place != unit for row in rows])
+        for name in values:
+            without[name].append(kept.get("values", {}).get(name))
+    reasons = {name: hangs_on(each, values[name]) for name, each in without.items()}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+async def _draws(
+    values_over: ValuesOver, members: Sequence[Sequence[int]], names: Sequence[str], resamples: int
+) -> dict[str, list[float | None]]:
+    """These numbers over each resample; None where the code could not make one.
+
+    The same clusters give the same resamples: two runs can be subtracted, draw by draw.
+    """
     random = np.random.default_rng(0)
-    draws: dict[str, list[float | None]] = {name: [] for name in values}
-    for _ in range(resamples):
+    draws: dict[str, list[float | None]] = {name: [] for name in names}
+    for _ in range(resamples if names else 0):
         chosen = random.integers(0, len(members), len(members))
         drawn = await values_over([row for cluster in chosen for row in members[cluster]])
-        for name in values:
+        for name in names:
             draws[name].append(drawn.get("values", {}).get(name))
     return draws

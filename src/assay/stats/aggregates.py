@@ -30,7 +30,7 @@ from assay.stats.cells import (
     mean_of,
     share_of,
 )
-from assay.stats.described import of_extreme, of_frequency, of_mean, of_quantile, of_spread, of_weights
+from assay.stats.described import of_extreme, of_frequency, of_mean, of_median, of_quantile, of_spread, of_weights
 from assay.stats.extremes import largest_interval, smallest_interval
 from assay.stats.failure_bounds import holds_all
 from assay.stats.sample_quantiles import quantile_interval
@@ -94,7 +94,7 @@ def minimum(
     return [_extreme(table, "min", field, name, bounds, level)]
 
 
-@describes(of_quantile)
+@describes(of_median)
 @part("The median of a score value.", example="field: seconds")
 def median(
     table: ScoreTable,

@@ -21,6 +21,7 @@ from assay.stats.paired_evidence import (
     minimum_detectable_effect,
 )
 from assay.stats.permutation import EXACT_FLIPS, permutation_test
+from assay.stats.replicate_pairs import ReplicatePairs
 from assay.stats.task_means import MANY, quantile, satterthwaite, tail, with_shared_ends
 
 METHOD = "combined-t"
@@ -101,7 +102,7 @@ def combined_error(spreads: Sequence[Spread], sizes: Sequence[float]) -> tuple[f
 
 
 def evidence_of_tasks(
-    tasks: Sequence[AnswerPairs | GuardedPairs | OpenPairs], factors: Sequence[float] = ()
+    tasks: Sequence[AnswerPairs | GuardedPairs | OpenPairs | ReplicatePairs], factors: Sequence[float] = ()
 ) -> AnswersOfTasks | GuardedPairs | OpenPairs:
     """Right/wrong answers together, scores on a scale by a guarded t; without a guard where one has no scale.
 
@@ -121,8 +122,8 @@ def evidence_of_tasks(
     return OpenPairs(combined_open([task.spread for task in tasks]))
 
 
-def _counted(task: AnswerPairs | GuardedPairs | OpenPairs, factor: float) -> GuardedPairs | OpenPairs:
+def _counted(task: AnswerPairs | GuardedPairs | OpenPairs | ReplicatePairs, factor: float) -> GuardedPairs | OpenPairs:
     """A task whose differences count this much: one right answer is no longer as good as another."""
-    if isinstance(task, OpenPairs):
+    if isinstance(task, OpenPairs | ReplicatePairs):
         return OpenPairs(replace(task.spread, mean=task.spread.mean * factor, error=task.spread.error * factor))
     return GuardedPairs(scaled(task.spread, factor), had=scaled(task.had, factor), reach=factor)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.core.describe import FormulaOfSums, Mean, RatioOfSums, Shares, Value, Whole, share
+from assay.core.describe import FormulaOfSums, Mean, QuantileOf, RatioOfSums, Shares, Value, Whole, share
 from assay.core.errors import UsageError
 from assay.stats.score_table import as_text
 
@@ -38,8 +38,16 @@ def of_extreme(options: Options, values: Values) -> Whole:
     return Whole(lower_is_better=value.lower_is_better, range=value.range, smooth=False, rises_with=value)
 
 
+def of_median(options: Options, values: Values) -> Whole:
+    return of_quantile({**options, "q": 0.5}, values)
+
+
 def of_quantile(options: Options, values: Values) -> Whole:
-    return replace(of_extreme(options, values), smooth=True)
+    q, value = options.get("q"), value_read(options, values).name
+    made_of = None  # another `q` is refused where the aggregate is computed
+    if isinstance(q, float | int) and 0.0 < q < 1.0:
+        made_of = QuantileOf(value=value, q=float(q))
+    return replace(of_extreme(options, values), smooth=True, made_of=made_of)
 
 
 def of_spread(options: Options, values: Values) -> Whole:
@@ -82,11 +90,11 @@ def of_agreement(options: Options, values: Values) -> Whole:
 def of_counts(options: Options, values: Values) -> Whole:
     """True positives over them and what was missed or invented; where it is both, true positives count twice: F1."""
     names = [name_in(options, option) for option in _COUNTS if option in options]
-    sums = None
+    made_of = None
     if len({*names}) == len(names) > 1:
         right, *wrong = names
-        sums = RatioOfSums(of={right: len(wrong)}, over={right: len(wrong), **dict.fromkeys(wrong, 1.0)})
-    return Whole(lower_is_better=False, range=(0.0, 1.0), sums=sums)
+        made_of = RatioOfSums(of={right: len(wrong)}, over={right: len(wrong), **dict.fromkeys(wrong, 1.0)})
+    return Whole(lower_is_better=False, range=(0.0, 1.0), made_of=made_of)
 
 
 def of_corpus_bleu(options: Options, values: Values) -> Whole:
@@ -97,8 +105,8 @@ def of_corpus_chrf(options: Options, values: Values) -> Whole:
     return _of_formula(FormulaOfSums(formula="chrf"))
 
 
-def _of_formula(sums: FormulaOfSums) -> Whole:
-    return Whole(lower_is_better=False, range=(0.0, 1.0), sums=sums)
+def _of_formula(made_of: FormulaOfSums) -> Whole:
+    return Whole(lower_is_better=False, range=(0.0, 1.0), made_of=made_of)
 
 
 _COUNTS = ("num_true_positives_field", "num_false_positives_field", "num_false_negatives_field")

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core.describe import Sums
+from assay.stats.bootstrap import FEWEST_THAT_MATTER
 from assay.stats.guarded import SkewedT
-from assay.stats.intervals import Floats, check_level, no_interval, rows_by_cluster
-from assay.stats.paired import PairedComparison
-from assay.stats.paired_evidence import JACKKNIFE, JackknifePairs
+from assay.stats.intervals import Floats, check_level, rows_by_cluster
+from assay.stats.paired import PairedComparison, refused
+from assay.stats.paired_evidence import JackknifePairs
 from assay.stats.sums import value_of_sums
-
-FEWEST = 5
-"""A difference that hangs on fewer units is not tested."""
 
 
 def compare_sums(
@@ -46,17 +44,17 @@ def compare_sums(
     sign = -1.0 if lower_is_better else 1.0
     whole = [sign * float(value_of_sums(ratio, total[None, :])[0]) for total in totals]
     if not all(map(math.isfinite, whole)):
-        return _refused("the score of one of the two is undefined over the samples that both have", level)
+        return refused("the score of one of the two is undefined over the samples that both have", level)
     without = [sign * value_of_sums(ratio, total - rows) for total, rows in zip(totals, sides, strict=True)]
     differences, difference = without[1] - without[0], whole[1] - whole[0]
     if not np.isfinite(differences).all():
-        return _refused(f"without a single {unit} the score is undefined", level)
+        return refused(f"without a single {unit} the score is undefined", level)
     units, differ = len(differences), int((sides[0] != sides[1]).any(axis=1).sum())
     rounding = 1e-12 * max(abs(whole[0]), abs(whole[1]))
     matter = int((np.abs(differences - difference) > rounding).sum())
-    if units < FEWEST or (differ and matter < FEWEST):
-        most = units if units < FEWEST else matter
-        return _refused(f"the difference hangs on {most} {unit}s, and a test needs at least {FEWEST}", level)
+    if units < FEWEST_THAT_MATTER or (differ and matter < FEWEST_THAT_MATTER):
+        most = units if units < FEWEST_THAT_MATTER else matter
+        return refused(f"the difference hangs on {most} {unit}s, and a test needs at least {FEWEST_THAT_MATTER}", level)
     spread = float(((differences - differences.mean()) ** 2).sum()) if differ else 0.0
     evidence = JackknifePairs(
         SkewedT(
@@ -85,19 +83,4 @@ def compare_sums(
         least_p_drop=evidence.least_p_drop,
         power=power,
         signature=f"paired|{interval.method}|{evidence.test}|level={level:g}",
-    )
-
-
-def _refused(reason: str, level: float) -> PairedComparison:
-    nothing = no_interval(JACKKNIFE, level, reason)
-    return PairedComparison(
-        n=0,
-        first=None,
-        second=None,
-        difference=None,
-        interval=nothing,
-        margin_interval=nothing,
-        p_value=None,
-        test="none",
-        reason=reason,
     )

@@ -48,9 +48,9 @@ def of_over_trials(options: Options, values: Values) -> Whole | Shares:
         case Mean(value=value):
             made = Whole(lower_is_better=value.lower_is_better, range=value.range, proxy=base, rises_with=base)
         case Whole(rises_with=Value()):
-            made = replace(about, proxy=base, rises_with=base, sums=None)
+            made = replace(about, proxy=base, rises_with=base, made_of=None)
         case Whole():
-            made = replace(about, proxy=None, rises_with=None, sums=None)
+            made = replace(about, proxy=None, rises_with=None, made_of=None)
         case Shares():
             return about
         case _:

@@ -20,8 +20,9 @@ from assay.stats.guarded import skewed_t, spread_of
 from assay.stats.intervals import Floats, Interval, as_floats, check_level, is_binary, no_interval, sums_by_cluster
 from assay.stats.paired_evidence import AnswerPairs, Basis, GuardedPairs, JackknifePairs, OpenPairs
 from assay.stats.permutation import permutation_test
+from assay.stats.replicate_pairs import ReplicatePairs
 
-Evidence = AnswerPairs | GuardedPairs | OpenPairs | JackknifePairs
+Evidence = AnswerPairs | GuardedPairs | OpenPairs | JackknifePairs | ReplicatePairs
 
 
 class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,7 +45,7 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     p_drop: float | None = None
     """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
     test: str
-    """`mcnemar-exact`, `guarded-t`, `skewed-t` or `jackknife-t`."""
+    """`mcnemar-exact`, `guarded-t`, `skewed-t`, `jackknife-t` or `replicates`."""
     evidence: Evidence | None = None
     """What the test and the interval are made from."""
     wins: int = 0
@@ -73,6 +74,11 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why there is no difference to report, when there is none."""
     basis: Basis | None = None
     """What the answer rests on; None before the comparisons of the report are corrected together."""
+
+    @property
+    def by_pair(self) -> bool:
+        """Whether single pairs are better or worse; not where the numbers are made of all samples together."""
+        return self.wins + self.losses + self.ties > 0
 
     def corrected(self, corrected: Corrected) -> PairedComparison:
         """With the interval and the detectable difference that belong to the corrected test."""
@@ -112,19 +118,7 @@ def compare(
     before, after = _aligned(first, second)
     n = len(before)
     if n == 0:
-        reason = "no sample was scored in both runs"
-        empty = no_interval("t", level, reason)
-        return PairedComparison(
-            n=0,
-            first=None,
-            second=None,
-            difference=None,
-            interval=empty,
-            margin_interval=empty,
-            p_value=None,
-            test="none",
-            reason=reason,
-        )
+        return refused("no sample was scored in both runs", level)
     differences = _differences(before, after)
     wins, losses = int((after > before).sum()), int((after < before).sum())
     binary = shares and is_binary(before) and is_binary(after)
@@ -160,6 +154,22 @@ def compare(
         scale=scale,
         power=power,
         signature=f"paired|{interval.method}|{evidence.test}|level={level:g}",
+    )
+
+
+def refused(reason: str, level: float) -> PairedComparison:
+    """No comparison, and why."""
+    nothing = no_interval("t", level, reason)
+    return PairedComparison(
+        n=0,
+        first=None,
+        second=None,
+        difference=None,
+        interval=nothing,
+        margin_interval=nothing,
+        p_value=None,
+        test="none",
+        reason=reason,
     )
 
 

@@ -69,7 +69,8 @@ def _at_level(summary: Summary, computed: float, level: float) -> Summary:
 def _summary(name: str, value: float, output: MetricOutput, level: float, counts: dict[str, Any]) -> Summary:
     draws = output.get("draws", {}).get(name)
     if not draws:
-        details = {"no_interval": output["no_interval"]} if "no_interval" in output else None
+        reason = output.get("no_interval") or output.get("hanging", {}).get(name)
+        details = {"no_interval": reason} if reason else None
         return Summary(name=name, value=value, signature="python", details=details, **counts)
     method = f"bootstrap|n={len(draws)}|seed=0"
     numbers = np.array([math.nan if draw is None else draw for draw in draws])

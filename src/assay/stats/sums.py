@@ -1,10 +1,10 @@
-"""Numbers that are made of sums over the attempts, as their aggregates describe them."""
+"""Numbers that are made of sums or of the order of attempts' values, as their aggregates describe them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from assay.core.describe import FormulaOfSums, Sums
+from assay.core.describe import FormulaOfSums, MadeOf, QuantileOf, Sums
 from assay.metrics.corpus_overlap import BLEU_COUNTS, CHRF_COUNTS
 from assay.stats.bootstrap import divide
 from assay.stats.corpus_overlap import bleu_of_sums, chrf_of_sums
@@ -14,8 +14,17 @@ FORMULAS = {"bleu": (BLEU_COUNTS, bleu_of_sums), "chrf": (CHRF_COUNTS, chrf_of_s
 """By name: the values that are summed, and the number of their sums."""
 
 
-def names_in(made: Sums) -> tuple[str, ...]:
-    """The values that are summed."""
+def number_of(made: MadeOf, rows: Floats) -> float:
+    """The number of the attempts whose values, named by `names_in(made)`, are the rows."""
+    if isinstance(made, QuantileOf):
+        return float(np.quantile(rows[:, 0], made.q))
+    return float(value_of_sums(made, rows.sum(axis=0)[None, :])[0])
+
+
+def names_in(made: MadeOf) -> tuple[str, ...]:
+    """The values that it is computed from."""
+    if isinstance(made, QuantileOf):
+        return (made.value,)
     return (
         FORMULAS[made.formula][0] if isinstance(made, FormulaOfSums) else tuple(dict.fromkeys([*made.of, *made.over]))
     )

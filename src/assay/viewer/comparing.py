@@ -44,14 +44,16 @@ def sides_of(runs: list[RunView], view: View) -> list[Side]:
     """The runs as `assay diff` reads them."""
     files = [run.run_file() for run in runs]
     boards = [run.boards.latest(file)[0] for run, file in zip(runs, files, strict=True)]
-    # an index knows the clusters of its own run only, and no sums
-    if any((file.config.group_by or GROUP) != view.group_by or _has_sums(file) for file in files) or None in boards:
+    # an index knows the clusters of its own run only, and nothing of scores that are no means
+    alike = all((file.config.group_by or GROUP) == view.group_by and not _has_other_scores(file) for file in files)
+    if not alike or None in boards:
         return [read_side(run.folder, view) for run in runs]
     return [_side_of(run, msgspec.convert(board, Leaderboard)) for run, board in zip(runs, boards, strict=True)]
 
 
-def _has_sums(file: RunFile) -> bool:
-    return any(measure.sums is not None for measure in measures_of(file.definitions).values())
+def _has_other_scores(file: RunFile) -> bool:
+    measures = measures_of(file.definitions).values()
+    return any(measure.made_of is not None or measure.redrawn for measure in measures)
 
 
 def _side_of(run: RunView, board: Leaderboard) -> Side:

@@ -11,7 +11,8 @@ from tests.results.board.scripted_boards import write_run
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.results.board.journal_table import TaskTable, read_tables
-from assay.results.board.python_metrics import FILE, output_for, read_python_metrics, runs_code
+from assay.results.board.python_metrics import FILE, output_for, read_python_metrics
+from assay.results.measure import runs_code
 from assay.results.report_settings import View
 from assay.run_file import read_run_file
 from assay.tasks.descriptions import with_aggregates_described

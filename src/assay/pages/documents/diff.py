@@ -103,13 +103,12 @@ def difference_cell(value: float | None, *, significant: bool) -> Span:
 
 def comparison_cells(comparison: PairedComparison, adjusted_p: float | None) -> list[str]:
     """The cells after the difference in the row of a task."""
+    counts = (comparison.wins, comparison.losses, comparison.ties)
     return [
         signed_interval(comparison.interval),
         p_value(comparison.p_value),
         p_value(adjusted_p),
-        f"{comparison.wins:,}",
-        f"{comparison.losses:,}",
-        f"{comparison.ties:,}",
+        *([f"{each:,}" for each in counts] if comparison.by_pair else "–––"),
         effect_text(comparison),
         number(comparison.minimum_detectable_effect),
     ]

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import force_setattr
 
-from assay.core.describe import Sums
+from assay.core.describe import MadeOf
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.types import Bounds, Summary
@@ -181,8 +181,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """The lowest and the highest score possible; null where the score is a number without a scale that is known."""
     compared_by: str | None = None
     """The number of an attempt that stands for the score in tests, where the score is no mean: bits per byte."""
-    sums: Sums | None = None
-    """What the score is made of, where it is made of sums over the attempts, as F1 is; tests then compare those."""
+    made_of: MadeOf | None = None
+    """What the score is computed from, where that is known and it is no mean, as F1 is from sums: tests go by it."""
     untested: str | None = None
     """Why no difference of the score is tested, gated or ranked; null where they are."""
     largest_loss: float | None = None

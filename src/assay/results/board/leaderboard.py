@@ -33,7 +33,7 @@ from assay.results.board.groups import group_rows
 from assay.results.board.journal_table import AttemptLine, TaskTable, read_tables
 from assay.results.board.likelihood import calibration_of, likelihood_of
 from assay.results.board.overall import overall_bounds, overall_interval, overall_score
-from assay.results.board.python_metrics import KeptMetrics, broken_metrics, read_python_metrics, runs_code
+from assay.results.board.python_metrics import KeptMetrics, broken_metrics, read_python_metrics
 from assay.results.board.repairs import repair_notices
 from assay.results.board.sandboxes import sandbox_notices, sandbox_of
 from assay.results.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
@@ -47,7 +47,7 @@ from assay.results.board.stretches import (
 )
 from assay.results.board.summaries import headline_over, summaries_of
 from assay.results.board.variance_parts import cost_of_all, variance_row
-from assay.results.measure import Measure, headline_of, measures_of
+from assay.results.measure import Measure, headline_of, measures_of, runs_code
 from assay.results.metric_label import metric_label
 from assay.results.per_example import PerExample, read_examples
 from assay.results.report_settings import View, missing_group, missing_key, view_of
@@ -214,7 +214,7 @@ def _row(
         lower_is_better=measure.lower_is_better,
         range=None if misdescribed else measure.score_bounds,
         compared_by=measure.proxy,
-        sums=None if misdescribed else measure.sums,
+        made_of=None if misdescribed else measure.made_of,
         untested=misdescribed or measure.untested,
         largest_loss=largest_loss_of(definition),
         sha256=definition.dataset.sha256,

@@ -11,26 +11,16 @@ from typing import Any
 
 import msgspec
 
-from assay import catalog
-from assay.core.describe import Whole
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.types import PartSpec, TaskDefinition
+from assay.core.types import TaskDefinition
 from assay.results.board.journal_table import TaskTable
+from assay.results.measure import headline_of
+from assay.stats.replicates import Replicates
 
 FILE = "python_metrics.json"
 KeptMetrics = dict[str, dict[str, Any]]
 """Task -> `digest` and `metrics`: aggregate key -> its output."""
-
-
-def runs_code(part: PartSpec) -> bool:
-    """Whether an aggregate is computed by code that is not ours: a snippet, another program's, a third-party part."""
-    return is_own_object(part) or (isinstance(part.about, Whole) and part.about.runs != "here")
-
-
-def is_own_object(part: PartSpec) -> bool:
-    """Whether an aggregate is a Python object that is not ours."""
-    return not catalog.is_ours("aggregate", part.use)
 
 
 def read_python_metrics(folder: Path) -> KeptMetrics:
@@ -50,6 +40,22 @@ def output_for(kept: KeptMetrics, task: str, part: str, table: TaskTable) -> dic
         return None
     output: dict[str, Any] | None = entry["metrics"].get(part)
     return output
+
+
+def replicates_in(kept: KeptMetrics, definition: TaskDefinition, score: float | None) -> Replicates | None:
+    """The task's score over resamples of its samples; None where there are none, or they are of another score."""
+    headline = headline_of(definition)
+    output = None if headline is None else kept.get(definition.name, {}).get("metrics", {}).get(headline.key)
+    if output is None or "over" not in output:
+        return None
+    name = next((name for name, value in output["values"].items() if value == score), "")
+    reason = output.get("no_interval") or output.get("hanging", {}).get(name)
+    draws = output.get("draws", {}).get(name, [])
+    if not draws and reason is None:
+        return None
+    return Replicates(
+        value=output["values"][name], draws=draws, units=output["units"], over=output["over"], reason=reason
+    )
 
 
 def broken_metrics(kept: KeptMetrics, definition: TaskDefinition, table: TaskTable) -> dict[str, str]:

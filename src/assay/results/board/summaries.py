@@ -15,7 +15,8 @@ from assay.core.describe import Mean
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.results.board.journal_table import TaskTable
-from assay.results.board.python_metrics import KeptMetrics, output_for, runs_code
+from assay.results.board.python_metrics import KeptMetrics, output_for
+from assay.results.measure import runs_code
 from assay.stats.failure_bounds import SummariesOf, with_bounds
 from assay.stats.score_table import ScoreTable
 

@@ -23,6 +23,7 @@ from assay.results.diff.other_number import other_number
 from assay.results.diff.overall_difference import corrected_overall, overall_diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.diff.sentences import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
+from assay.results.diff.unaveraged import compare_scores, is_averaged, parts_differ, why_not
 from assay.results.per_example import PerExample
 from assay.results.report_settings import View, missing_group, view_of_results
 from assay.results.side_labels import labelled, side_labels
@@ -203,17 +204,21 @@ def _paired(
 ) -> TaskDiff:
     a, b = (column.by_sample() for column in columns)
     rows_a, rows_b = _common_rows(a, b)
-    has_sums = a.addends is not None or b.addends is not None
-    both = (a.summed[rows_a] & b.summed[rows_b]) if has_sums else (a.scored[rows_a] & b.scored[rows_b])
+    averaged = is_averaged(task, sides, (a, b))
+    part_a, part_b = (each.scored if averaged else each.has_part for each in (a, b))
+    both = part_a[rows_a] & part_b[rows_b]
     in_both = a.in_score[rows_a] & b.in_score[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
     untested = task.untested or (
-        _unlike_sums(task, sides) if has_sums else _no_verdict(task, sides, a.scores[pairs_a], b.scores[pairs_b])
+        _no_verdict(task, sides, a.scores[pairs_a], b.scores[pairs_b])
+        if averaged
+        else why_not(task, sides, (columns[0], columns[1]), (pairs_a, pairs_b))
     )
     comparison = None
-    if has_sums and untested is None:
-        comparison = _compare_sums(task, sides, a.only(pairs_a), b.only(pairs_b), view)
+    if not averaged and untested is None:
+        kept_a, kept_b = a.only(pairs_a), b.only(pairs_b)
+        comparison = compare_scores(task, sides, (kept_a, kept_b), _groups(b, pairs_b), view)
         untested = comparison.reason if len(pairs_a) else None
     if untested is not None:
         pairs_a, pairs_b = pairs_a[:0], pairs_b[:0]
@@ -228,7 +233,7 @@ def _paired(
         )
     except ValueError as error:
         raise UsageError(f"{task.task}: {error}") from error
-    flipped = np.flatnonzero(_sums_differ(a, b, pairs_a, pairs_b) if has_sums else before != after)
+    flipped = np.flatnonzero(before != after if averaged else parts_differ(a, b, pairs_a, pairs_b))
     # without a number of its own no sample is better or worse
     ordered = flipped[~np.isnan(before[flipped] + after[flipped])]
     # the largest losses first
@@ -255,40 +260,9 @@ def _paired(
             for row in shown
         ],
         slices=[]
-        if has_sums or _proxy(task, sides)
+        if not averaged or _proxy(task, sides)
         else _slices(b, pairs_b, before, after, view, shares=task.is_share),
     )
-
-
-def _unlike_sums(task: TaskDiff, sides: tuple[Side, Side]) -> str | None:
-    """Why the sums of the two say nothing about their scores; None where they do."""
-    if sides[0].measures[task.task].sums != sides[1].measures[task.task].sums:
-        return "the two scores are not made of the same sums"
-    return "one of the two has no score" if task.change is None else None
-
-
-def _compare_sums(task: TaskDiff, sides: tuple[Side, Side], a: Columns, b: Columns, view: View) -> PairedComparison:
-    from assay.stats.jackknife import compare_sums  # most tasks average something
-
-    ratio = sides[0].measures[task.task].sums
-    assert ratio is not None and a.addends is not None and b.addends is not None  # noqa: S101, PT018 - as both are alike
-    groups = _groups(b, np.arange(len(b)))
-    found = compare_sums(
-        a.addends, b.addends, ratio, lower_is_better=task.lower_is_better, groups=groups, level=view.level
-    )
-    if not found.n or not (a.scored & b.scored).all():
-        return found
-    wins, losses = int((b.scores > a.scores).sum()), int((b.scores < a.scores).sum())
-    return replace(found, wins=wins, losses=losses, ties=found.n - wins - losses)
-
-
-def _sums_differ(
-    a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[np.intp]
-) -> NDArray[np.bool_] | list[bool]:
-    if a.addends is None or b.addends is None:
-        return []
-    differ: NDArray[np.bool_] = (a.addends[rows_a] != b.addends[rows_b]).any(axis=1)
-    return differ
 
 
 def _no_verdict(

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from assay.core.describe import Sums
+from assay.core.describe import MadeOf
 from assay.core.errors import UsageError
 from assay.core.journal import lines_at
 from assay.core.types import Message, Record
@@ -25,13 +25,15 @@ from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.consistency import read_checked_board
 from assay.results.board.journal_table import AttemptLine, TraceLine
 from assay.results.board.leaderboard import build_leaderboard
+from assay.results.board.python_metrics import read_python_metrics, replicates_in
 from assay.results.conversation import Part, answer_of
 from assay.results.measure import Measure, addends_of, measures_of
 from assay.results.outcomes import failures_of
 from assay.results.pace import Pace
 from assay.results.per_example import PerExample, per_example, question, question_media
 from assay.results.report_settings import View, metadata_value
-from assay.run_file import read_run_file
+from assay.run_file import RunFile, read_run_file
+from assay.stats.replicates import Replicates
 from assay.stats.sums import names_in
 
 Digests = NDArray[np.int64]
@@ -48,9 +50,9 @@ class _Rows:
     names: dict[int, str] = field(default_factory=dict)
     """Digest of a slice's value -> the value."""
     addends: array[float] | None = None
-    """What every attempt adds to the sums that the score is made of, one after the other; None where it is a mean."""
+    """The values of every attempt that the score is computed from, one after the other; None where it is a mean."""
     width: int = 0
-    """How many sums those are."""
+    """How many values those are."""
 
 
 _WHOLE_NUMBERS = ("identities", "samples", "questions", "targets", "answers", "groups", "places")
@@ -79,8 +81,8 @@ class Columns:
     places: PlaceColumn
     names: dict[int, str]
     addends: NDArray[np.float64] | None = None
-    """What each attempt adds to the sums that the score is made of, NaN where it has no part in them; None where the
-    score is a mean of the attempts, or where those are not known."""
+    """The values of each attempt that the score is computed from, NaN where it has no part in it; None where the score
+    is a mean of the attempts, or where those are not known."""
 
     @property
     def scored(self) -> NDArray[np.bool_]:
@@ -88,11 +90,9 @@ class Columns:
         return scored
 
     @property
-    def summed(self) -> NDArray[np.bool_]:
-        """The attempts that have a part in the sums that the score is made of."""
-        if self.addends is None:
-            return np.zeros(len(self), dtype=np.bool_)
-        return ~np.asarray(np.isnan(self.addends).any(axis=1))
+    def has_part(self) -> NDArray[np.bool_]:
+        """The attempts that have a part in the score: their number, or the values that it is computed from."""
+        return self.in_score if self.addends is None else ~np.asarray(np.isnan(self.addends).any(axis=1))
 
     @property
     def in_score(self) -> NDArray[np.bool_]:
@@ -178,6 +178,8 @@ class Side:
     tasks: dict[str, Columns]
     """Only tasks whose attempts are known one by one."""
     measures: dict[str, Measure]
+    replicates: dict[str, Replicates] = field(default_factory=dict)
+    """Per task whose score only its own code computes: the score over resamples."""
     paces: dict[str, Pace] = field(default_factory=dict)
     """Per task; of a run folder, where they were asked for."""
     identify: Callable[[str, str, int], int] = lambda task, sample, attempt: identity(sample, attempt)
@@ -226,7 +228,7 @@ def _measure_of(row: TaskRow) -> Measure:
         lower_is_better=row.lower_is_better,
         bounds=row.range if row.compared_by is None else None,
         score_bounds=row.range,
-        sums=row.sums,
+        made_of=row.made_of,
         untested=row.untested,
     )
 
@@ -257,7 +259,17 @@ def _from_run(folder: Path, view: View, pace: bool) -> Side:
     columns = reading.finished({row.task: row for row in board.tasks})
     scales = {row.task: row.range for row in board.tasks}
     measures = {name: measure.on(scales[name]) for name, measure in reading.measures.items()}
-    return Side(folder, board, columns, measures, reading.paces)
+    return Side(folder, board, columns, measures, _replicates(folder, run, board, measures), reading.paces)
+
+
+def _replicates(
+    folder: Path, run: RunFile, board: Leaderboard, measures: Mapping[str, Measure]
+) -> dict[str, Replicates]:
+    if not any(measure.redrawn for measure in measures.values()):
+        return {}
+    kept, scores = read_python_metrics(folder), {row.task: row.score for row in board.tasks}
+    found = {each.name: replicates_in(kept, each, scores.get(each.name)) for each in run.definitions}
+    return {name: each for name, each in found.items() if each is not None and measures[name].redrawn}
 
 
 class _Reading:
@@ -292,7 +304,7 @@ class _Reading:
             bool(failures_of(measure.scorer, line.failures)),
             line.metadata,
             place,
-            None if measure.sums is None else measure.addends(line),
+            None if measure.made_of is None else measure.addends(line),
         )
 
     def add_with_pace(self, place: int, line: _Line) -> None:
@@ -324,18 +336,18 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
             example.failure is not None,
             example.metadata,
             place,
-            None if measure.sums is None or example.failure is not None else _addends_in(example, measure.sums),
+            None if measure.made_of is None or example.failure is not None else _addends_in(example, measure.made_of),
         )
     return rows
 
 
 def _empty_rows(measure: Measure) -> _Rows:
-    return _Rows() if measure.sums is None else _Rows(addends=array("d"), width=len(names_in(measure.sums)))
+    return _Rows() if measure.made_of is None else _Rows(addends=array("d"), width=len(names_in(measure.made_of)))
 
 
-def _addends_in(example: PerExample, ratio: Sums) -> list[float] | None:
-    scorers = [ratio.scorer] if ratio.scorer is not None else [*example.values]
-    return addends_of(ratio, {name: value for key in scorers for name, value in example.values.get(key, {}).items()})
+def _addends_in(example: PerExample, made_of: MadeOf) -> list[float] | None:
+    scorers = [made_of.scorer] if made_of.scorer is not None else [*example.values]
+    return addends_of(made_of, {name: value for key in scorers for name, value in example.values.get(key, {}).items()})
 
 
 def identity(sample: str, attempt: int = 1) -> int:

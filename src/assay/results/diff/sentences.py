@@ -43,7 +43,7 @@ def _task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if not task.comparison.n:
         unknown = f"{task.untested or NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
         return unknown if task.compared else "no sample was scored in both"
-    if task.flips == 0:
+    if task.flips == 0 and task.comparison.difference == 0.0:
         changed = task.changes.answer if task.changes is not None else 0
         verdict = f"no difference in scores; {changed:,} answers read differently" if changed else "no difference"
         verdict = UNCHANGED if task.unchanged else verdict

@@ -24,6 +24,7 @@ from assay.stats.intervals import Interval
 from assay.stats.margins import GateOutcome, non_inferiority, out_of_reach
 from assay.stats.paired import PairedComparison
 from assay.stats.paired_evidence import JACKKNIFE, Basis, PairedEvidence, basis_of_drops
+from assay.stats.replicate_pairs import REPLICATES
 from assay.text.numbers import level_text, signed
 from assay.text.wording import count_of
 
@@ -75,7 +76,7 @@ def margins_out_of_reach(gates: Sequence[DropGate], baseline: Side, view: View) 
     sentences = []
     for gate in gates:
         for difference in _differences(gate, unchanged):
-            if difference.interval.method == JACKKNIFE:
+            if difference.interval.method in {JACKKNIFE, REPLICATES}:
                 continue  # two equal runs have no interval, so what it can reach is not known before
             low = difference.interval.low
             samples = units.get(difference.name, "the samples of all tasks")

@@ -13,7 +13,6 @@ from assay.core.types import PartSpec, TaskDefinition
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.journal_table import empty_table
 from assay.results.board.leaderboard import attempts_counted
-from assay.results.board.python_metrics import runs_code
 from assay.results.board.summaries import summaries_by_part, summaries_of
 from assay.results.gates.expression import DropGate, Gate, Term, wrong
 from assay.results.gates.terms import (
@@ -26,6 +25,7 @@ from assay.results.gates.terms import (
     Meaning,
     meanings,
 )
+from assay.results.measure import runs_code
 from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
 from assay.text.wording import hint, nearest
