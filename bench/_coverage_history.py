@@ -77,7 +77,7 @@ def dropped(random: Random, chances: Floats, points: float) -> Floats:
 def rows() -> list[Row]:
     section = "Histories of runs"
     noisy = "noise that is common to a whole run looks like a change, and is one on these samples"
-    coins = "the more answers are chance, the longer it takes"
+    coins = "the more answers are chance, and the fewer runs came before, the longer it takes"
     unchanged = [
         Row(section, "windows of runs", f"30 runs of 300 samples, nothing changed, {name}: any alarm", "errs",
             0.05, {"300": alarmed(lambda r, make=make: make(r))}, sets)
@@ -91,7 +91,9 @@ def rows() -> list[Row]:
         Row(section, "windows of runs", "12 runs of 50 samples, nothing changed, 20 % answered by chance: any alarm",
             "errs", 0.05, {"50": alarmed(lambda r: answers(r, mixed(r, 50, 0.2), 12))}, 1000),
         Row(section, "windows of runs", "12 runs of 60 graded samples, nothing changed: any alarm", "errs", 0.05,
-            {"60": alarmed(graded)}, 500),
+            {"60": alarmed(lambda r: graded(r, 60, [0.0] * 12))}, 500),
+        Row(section, "windows of runs", "30 runs of 100 graded samples, nothing changed: any alarm", "errs", 0.05,
+            {"100": alarmed(lambda r: graded(r, 100, [0.0] * 30))}, 2000),
     ]  # fmt: skip
     unchanged += [
         Row(section, "windows of runs", f"30 runs, nothing changed but {points:g} points of noise of each run", "errs",
@@ -105,7 +107,15 @@ def rows() -> list[Row]:
         for points, share, within, when, promised, earlier in (
             (0.10, 0.1, 1, "in that run", 0.9, (1, 5, 20)), (0.10, 0.2, 1, "in that run", 0.9, (1, 5, 20)),
             (0.05, 0.1, 5, "within five runs", 0.8, (5,)),
-            (0.03, 0.1, 5, "within five runs", 0.8, (5, 20)), (0.03, 0.2, 5, "within five runs", 0.8, (5, 20)))
+            (0.03, 0.1, 5, "within five runs", 0.8, (2, 5, 20)), (0.03, 0.2, 5, "within five runs", 0.8, (5, 20)))
+    ]  # fmt: skip
+    drops += [
+        Row(section, "windows of runs", f"100 graded samples, {name}", "finds", promised,
+            {"100": graded_drop(changes, first)}, 500)
+        for name, promised, changes, first in (
+            ("0.03 lost by each in run 6: seen within five runs", 0.8, [0.0] * 5 + [-0.03] * 5, 5),
+            ("0.1 lost by each in run 6: seen in that run", 0.9, [0.0] * 5 + [-0.1], 5),
+            ("0.05 gained by each in run 6 and lost in run 11: seen in run 11", 0.9, [-0.05] * 5 + [0.0] * 5 + [-0.05], 10))
     ]  # fmt: skip
     rise = Row(section, "windows of runs", "10 points gained in run 6 and lost in run 11: seen in run 11", "finds", 0.9,
                {"300": after_a_rise()}, 500)  # fmt: skip
@@ -121,9 +131,20 @@ def alarmed(runs: Runs) -> Trial:
     return lambda random: Outcome(bool(history(runs(random)).steps))
 
 
-def graded(random: Random) -> Floats:
-    """Each sample has a score of its own, which varies a little from run to run."""
-    return np.clip(random.beta(4.0, 2.0, 60) + random.normal(0.0, 0.1, (12, 60)), 0.0, 1.0)
+def graded(random: Random, samples: int, changes: Sequence[float]) -> Floats:
+    """Each sample has a score of its own, which varies a little from run to run, and by the change of each run."""
+    moved = random.normal(0.0, 0.1, (len(changes), samples)) + np.array(changes)[:, None]
+    return np.clip(random.beta(4.0, 2.0, samples) + moved, 0.0, 1.0)
+
+
+def graded_drop(changes: Sequence[float], first: int) -> Trial:
+    """Whether a run from the first on is called worse."""
+
+    def once(random: Random) -> Outcome:
+        found = history(graded(random, 100, changes))
+        return Outcome(any(point.verdict == "worse" for point in found.runs[first:]))
+
+    return once
 
 
 def shaken(random: Random, deviation: float) -> Floats:

@@ -431,8 +431,6 @@ def own() -> list[Row]:
         ("median, log-normal", lambda v: float(np.median(v)), lognormal(1.0), 1.0, FEW_DRAWS),
         ("deviation ÷ mean, gamma", lambda v: float(v.std() / v.mean()), lambda r, n: r.gamma(2.0, size=n),
          math.sqrt(0.5), "spread-like aggregates of skewed scores hang on values that few data sets have"),
-        ("largest, uniform", lambda v: float(v.max()), lambda r, n: r.random(n), 1.0,
-         "no resample goes beyond the largest value seen: use `max`, which predicts"),
     ]  # fmt: skip
     return [
         Row("Other aggregates", "percentiles of an author's code", name, "covers", LEVEL,

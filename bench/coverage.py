@@ -12,7 +12,7 @@ import multiprocessing
 from functools import cache
 from pathlib import Path
 
-from bench import _coverage_history, _coverage_many, _coverage_means, _coverage_pairs
+from bench import _coverage_history, _coverage_many, _coverage_means, _coverage_pairs, _coverage_scores
 from bench._coverage_cell import Measured, Row, fails, measure
 
 PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
@@ -51,7 +51,8 @@ def main() -> None:
 @cache
 def rows() -> list[Row]:
     """Everything that is measured."""
-    return [*_coverage_means.rows(), *_coverage_pairs.rows(), *_coverage_many.rows(), *_coverage_history.rows()]
+    parts = (_coverage_means, _coverage_pairs, _coverage_scores, _coverage_many, _coverage_history)
+    return [row for part in parts for row in part.rows()]
 
 
 def measured(chosen: list[Row], sets: int | None, processes: int) -> list[tuple[Row, list[Measured]]]:
