@@ -39,7 +39,7 @@ def rows() -> list[Row]:
         name = f"{q:g} quantile, log-normal"
         found += [
             Row(SECTION, "replicates", f"{name}, {what}", asks, promised,
-                {_size(n, g): quantiles(n, g, q, gain) for n, g in ((100, 1), (300, 1), (500, 5))}, sets=1000)
+                {_size(n, g): quantiles(n, g, q, gain) for n, g in ((100, 1), (300, 1), (500, 5))}, sets=400)
             for what, asks, promised, gain in (
                 ("no difference", "errs", 0.05, 1.0), ("a difference", "covers", LEVEL, GAIN))
         ]  # fmt: skip
@@ -53,7 +53,7 @@ def rows() -> list[Row]:
         cases = [("no difference", "errs", 0.05, 1.0)] + [("a difference", "covers", LEVEL, GAIN)] * (unit > 0.0)
         found += [
             Row(SECTION, "replicates of an author's code", f"{name}, log-normal, {what}", asks, promised,
-                {f"{n}": replicates(n, code, unit * (gain - 1.0), gain) for n in (100, 300)}, sets=1000, why=why)
+                {f"{n}": replicates(n, code, unit * (gain - 1.0), gain) for n in (100, 300)}, sets=400, why=why)
             for what, asks, promised, gain in cases
         ]  # fmt: skip
     return found

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.stats.bootstrap import hangs_on, left_out
 from assay.stats.paired import PairedComparison
 from assay.stats.replicates import Replicates, compare_quantiles, compare_replicates
 
@@ -107,17 +106,6 @@ def test_equal_runs_do_not_differ() -> None:
     a, _ = seconds(np.random.default_rng(8), 200)
     found = compare_quantiles(a, a, 0.5)
     assert (found.difference, found.p_value, found.interval.low) == (0.0, 1.0, None)
-
-
-@pytest.mark.parametrize(
-    ("number", "reason"),
-    [(np.max, "hangs on 1 of"), (lambda values: np.sort(values)[-3:].mean(), "hangs on 3 of"), (np.median, None)],
-)
-def test_a_number_that_few_samples_decide_is_found_by_leaving_them_out(number: Number, reason: str | None) -> None:
-    values, _ = seconds(np.random.default_rng(9), 150)
-    without = [float(number(np.delete(values, unit))) for unit in left_out(150)]
-    said = hangs_on(without, float(number(values)))
-    assert said is None if reason is None else reason in (said or "")
 
 
 def test_many_samples_are_resampled_in_blocks() -> None:

@@ -22,7 +22,7 @@ from assay.results.board.python_metrics import FILE, KeptMetrics
 from assay.results.measure import counts, is_own_object, runs_code, values_by
 from assay.results.report_settings import GROUP, metadata_value
 from assay.run_file import read_run_file, write_whole
-from assay.stats.bootstrap import hangs_on, left_out
+from assay.stats.leaving_out import hangs_on, left_out
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.stats.score_table import ScoreTable
 from assay.tasks.descriptions import own_options

@@ -23,8 +23,6 @@ _BINS = 4096
 _CHUNK_CELLS = 1 << 21
 _EXACT_ROWS = 20_000
 _UNDEFINED_SHARE = 0.05
-FEWEST_THAT_MATTER = 5
-"""A number that hangs on fewer units is neither tested nor given an interval by resamples."""
 
 
 def bootstrap_sums(
@@ -94,25 +92,6 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     ratio = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=ratio, where=denominator != 0)
     return ratio
-
-
-def left_out(units: int, most: int = 200) -> NDArray[np.intp]:
-    """The units to leave out one at a time, to see on how many a number hangs: all, or so many of them."""
-    return np.sort(np.random.default_rng(0).choice(units, min(units, most), replace=False))
-
-
-def hangs_on(without: Sequence[float | None], value: float) -> str | None:
-    """Why resamples say nothing about a number, from its values without one unit each; None where they may.
-
-    A largest value, or the mean of the largest three, is decided by a few samples that most resamples lack.
-    """
-    if any(each is None or not math.isfinite(each) for each in without):
-        return "without one of its samples, or groups, it is undefined"
-    rounding = 1e-12 * max([abs(value), *(abs(each) for each in without if each is not None)])
-    matter = sum(abs(each - value) > rounding for each in without if each is not None)
-    if matter >= FEWEST_THAT_MATTER:
-        return None
-    return f"it hangs on {matter} of {len(without)} samples or groups, and needs at least {FEWEST_THAT_MATTER}"
 
 
 def expanded_tails(level: float, n: int) -> tuple[float, float]:

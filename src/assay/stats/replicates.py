@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
-from assay.stats.bootstrap import hangs_on, left_out
 from assay.stats.intervals import Floats, check_level, cluster_codes
+from assay.stats.leaving_out import hangs_on, left_out
 from assay.stats.paired import PairedComparison, refused
 from assay.stats.replicate_pairs import ReplicatePairs
 
