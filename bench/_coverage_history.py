@@ -93,7 +93,7 @@ def rows() -> list[Row]:
         Row(section, "windows of runs", "12 runs of 60 graded samples, nothing changed: any alarm", "errs", 0.05,
             {"60": alarmed(lambda r: graded(r, 60, [0.0] * 12))}, 500),
         Row(section, "windows of runs", "30 runs of 100 graded samples, nothing changed: any alarm", "errs", 0.05,
-            {"100": alarmed(lambda r: graded(r, 100, [0.0] * 30))}, 1000),
+            {"100": alarmed(lambda r: graded(r, 100, [0.0] * 30))}, 500),
     ]  # fmt: skip
     unchanged += [
         Row(section, "windows of runs", f"30 runs, nothing changed but {points:g} points of noise of each run", "errs",
@@ -112,11 +112,11 @@ def rows() -> list[Row]:
     few = "the fewer runs came before, the longer it takes"
     drops.append(
         Row(section, "windows of runs", "3 points lost after few runs, 10% answered by chance: seen within five runs",
-            "finds", 0.8, {f"run {before + 1}": seen(0.03, before, 5, 0.1) for before in (1, 2, 3)}, 300, few)
+            "finds", 0.8, {f"run {before + 1}": seen(0.03, before, 5, 0.1) for before in (1, 2, 3)}, 200, few)
     )  # fmt: skip
     drops += [
         Row(section, "windows of runs", f"100 graded samples, {name}", "finds", promised,
-            {"100": graded_drop(changes, first)}, 300)
+            {"100": graded_drop(changes, first)}, 200)
         for name, promised, changes, first in (
             ("0.03 lost by each in run 6: seen within five runs", 0.8, [0.0] * 5 + [-0.03] * 5, 5),
             ("0.1 lost by each in run 6: seen in that run", 0.9, [0.0] * 5 + [-0.1], 5),

@@ -9,11 +9,11 @@ import numpy as np
 from bench._coverage_cell import LEVEL, Floats, Outcome, Random, Row, Trial, holds
 from scipy import stats
 
-from assay.core.describe import FormulaOfSums, RatioOfSums
 from assay.metrics.corpus_overlap import BLEU_COUNTS
 from assay.stats.jackknife import compare_sums
 from assay.stats.paired import PairedComparison
 from assay.stats.replicates import Replicates, compare_quantiles, compare_replicates
+from assay.task_records import FormulaOfSums, RatioOfSums
 
 SECTION = "Two runs by a score that averages nothing"
 F1 = RatioOfSums(of={"tp": 2.0}, over={"tp": 2.0, "fp": 1.0, "fn": 1.0})
@@ -39,7 +39,7 @@ def rows() -> list[Row]:
         name = f"{q:g} quantile, log-normal"
         found += [
             Row(SECTION, "replicates", f"{name}, {what}", asks, promised,
-                {_size(n, g): quantiles(n, g, q, gain) for n, g in ((100, 1), (300, 1), (500, 5))}, sets=400)
+                {_size(n, g): quantiles(n, g, q, gain) for n, g in ((100, 1), (300, 1), (500, 5))}, sets=200)
             for what, asks, promised, gain in (
                 ("no difference", "errs", 0.05, 1.0), ("a difference", "covers", LEVEL, GAIN))
         ]  # fmt: skip
@@ -53,7 +53,7 @@ def rows() -> list[Row]:
         cases = [("no difference", "errs", 0.05, 1.0)] + [("a difference", "covers", LEVEL, GAIN)] * (unit > 0.0)
         found += [
             Row(SECTION, "replicates of an author's code", f"{name}, log-normal, {what}", asks, promised,
-                {f"{n}": replicates(n, code, unit * (gain - 1.0), gain) for n in (100, 300)}, sets=400, why=why)
+                {f"{n}": replicates(n, code, unit * (gain - 1.0), gain) for n in (100, 300)}, sets=300, why=why)
             for what, asks, promised, gain in cases
         ]  # fmt: skip
     return found

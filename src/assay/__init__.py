@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     "assay.run_config": "RunConfig",
-    "assay.core.describe": "DatasetInfo Mean ModelOffers RatioOfSums ScorerInfo SolverNeeds Value Whole describes",
+    "assay.core.describe": "DatasetInfo Mean ModelOffers ScorerInfo SolverNeeds Value Whole describes",
     "assay.core.errors": "FailureError UsageError",
     "assay.core.seams": "BuildContext Model ModelAdapter Served",
     "assay.core.types": (
@@ -27,6 +27,7 @@ _NAMES = {
     "assay.formats.folder.reader": "load_all_tasks",
     "assay.formats.folder.rules": "Example",
     "assay.formats.frozen_spec.reader": "TaskSpec load_fixtures post_process validate_file validate_task",
+    "assay.task_records": "RatioOfSums",
     "assay.tasks.load": "load_tasks",
 }
 """By the module that has them."""
@@ -38,7 +39,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.core.describe import DatasetInfo as DatasetInfo
     from assay.core.describe import Mean as Mean
     from assay.core.describe import ModelOffers as ModelOffers
-    from assay.core.describe import RatioOfSums as RatioOfSums
     from assay.core.describe import ScorerInfo as ScorerInfo
     from assay.core.describe import SolverNeeds as SolverNeeds
     from assay.core.describe import Value as Value
@@ -92,6 +92,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.runs.progress import ProgressUpdate as ProgressUpdate
     from assay.runs.run_handle import Run as Run
     from assay.runs.run_handle import open_run as open_run
+    from assay.task_records import RatioOfSums as RatioOfSums
     from assay.tasks.load import load_tasks as load_tasks
 else:
 

@@ -1,4 +1,4 @@
-"""What the reader of a task knows: how the task is planned, where it comes from, what reports show of it."""
+"""What the reader of a task knows: how it is planned, where it comes from, what reports show and compute of it."""
 
 from __future__ import annotations
 
@@ -169,3 +169,30 @@ class TaskLabels(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who answers questions about it."""
     weight: float = 1.0
     """What it counts in the overall score."""
+
+
+class RatioOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="ratio"):
+    """A number made of sums over the attempts: the weights of values in one, and in the one that it is divided by."""
+
+    of: dict[str, float]
+    over: dict[str, float]
+    scorer: str | None = None
+
+
+class FormulaOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="formula"):
+    """A number that a known formula makes of sums over the attempts, of the values that it is known to need."""
+
+    formula: Literal["bleu", "chrf"]
+    scorer: str | None = None
+
+
+class QuantileOf(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="quantile"):
+    """The number that a share `q` of the attempts' values lies below."""
+
+    value: str
+    q: float
+    scorer: str | None = None
+
+
+Sums = RatioOfSums | FormulaOfSums
+MadeOf = Sums | QuantileOf

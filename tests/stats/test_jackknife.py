@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from assay.core.describe import FormulaOfSums, RatioOfSums
 from assay.metrics.corpus_overlap import bleu_counts
 from assay.stats.corpus_overlap import bleu_of_sums
 from assay.stats.jackknife import compare_sums
 from assay.stats.paired import PairedComparison
 from assay.stats.quantiles import normal_quantile, student_t_quantile
+from assay.task_records import FormulaOfSums, RatioOfSums
 
 F1 = RatioOfSums(of={"tp": 2.0}, over={"tp": 2.0, "fp": 1.0, "fn": 1.0})
 NATS_PER_WORD = RatioOfSums(of={"nats": 1.0}, over={"words": 1.0})

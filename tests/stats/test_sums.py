@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.core.describe import FormulaOfSums, RatioOfSums
 from assay.metrics.corpus_overlap import bleu_counts, chrf_counts
 from assay.stats.sums import names_in, value_of_sums
+from assay.task_records import FormulaOfSums, RatioOfSums
 
 
 def test_a_number_is_the_ratio_of_its_weighted_sums() -> None:

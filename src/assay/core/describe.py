@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from assay.task_records import MadeOf
+
 Range = tuple[float, float]
 Runs = Literal["here", "snippet", "program", "library", "sandbox"]
 """Where a part computes: in assay, the author's Python or program, another program's library, or models' sandbox."""
@@ -104,33 +106,6 @@ class Mean(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mean"):
     """Patterns of the names of its numbers that never fall as the number of an attempt rises."""
     numbers: tuple[str, ...] = ()
     """Patterns of the names of numbers that depend on the answers: `*_precision`."""
-
-
-class RatioOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="ratio"):
-    """A number made of sums over the attempts: the weights of values in one, and in the one that it is divided by."""
-
-    of: dict[str, float]
-    over: dict[str, float]
-    scorer: str | None = None
-
-
-class FormulaOfSums(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="formula"):
-    """A number that a known formula makes of sums over the attempts, of the values that it is known to need."""
-
-    formula: Literal["bleu", "chrf"]
-    scorer: str | None = None
-
-
-class QuantileOf(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="quantile"):
-    """The number that a share `q` of the attempts' values lies below."""
-
-    value: str
-    q: float
-    scorer: str | None = None
-
-
-Sums = RatioOfSums | FormulaOfSums
-MadeOf = Sums | QuantileOf
 
 
 class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):

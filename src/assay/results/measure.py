@@ -16,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from assay.catalog import is_ours
-from assay.core.describe import MadeOf, Mean, Range, Shares, Whole
+from assay.core.describe import Mean, Range, Shares, Whole
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
 from assay.results.metric_label import score_labels
@@ -27,6 +27,7 @@ from assay.stats.failure_bounds import holds_all
 from assay.stats.intervals import Floats, Interval
 from assay.stats.score_table import ScoreTable, as_text, is_answer
 from assay.stats.sums import names_in, number_of
+from assay.task_records import MadeOf
 
 
 class NamedScore(Protocol):

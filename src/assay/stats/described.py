@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.core.describe import FormulaOfSums, Mean, QuantileOf, RatioOfSums, Shares, Value, Whole, share
+from assay.core.describe import Mean, Shares, Value, Whole, share
 from assay.core.errors import UsageError
 from assay.stats.score_table import as_text
+from assay.task_records import FormulaOfSums, QuantileOf, RatioOfSums
 
 Options = Mapping[str, Any]
 Values = Mapping[str, Value]

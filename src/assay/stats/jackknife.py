@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.describe import Sums
 from assay.stats.guarded import SkewedT
 from assay.stats.intervals import Floats, check_level, rows_by_cluster
 from assay.stats.leaving_out import FEWEST_THAT_MATTER
 from assay.stats.paired import PairedComparison, refused
 from assay.stats.paired_evidence import JackknifePairs
 from assay.stats.sums import value_of_sums
+from assay.task_records import Sums
 
 
 def compare_sums(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.core.describe import FormulaOfSums, MadeOf, QuantileOf, Sums
 from assay.metrics.corpus_overlap import BLEU_COUNTS, CHRF_COUNTS
 from assay.stats.bootstrap import divide
 from assay.stats.corpus_overlap import bleu_of_sums, chrf_of_sums
 from assay.stats.intervals import Floats
+from assay.task_records import FormulaOfSums, MadeOf, QuantileOf, Sums
 
 FORMULAS = {"bleu": (BLEU_COUNTS, bleu_of_sums), "chrf": (CHRF_COUNTS, chrf_of_sums)}
 """By name: the values that are summed, and the number of their sums."""

@@ -9,7 +9,6 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import force_setattr
 
-from assay.core.describe import MadeOf
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.types import Bounds, Summary
@@ -19,7 +18,7 @@ from assay.results.board.stretches import Stretch
 from assay.results.per_example import PerExample
 from assay.run_file import ReusedTask, write_whole
 from assay.stats.calibration import ReliabilityBin
-from assay.task_records import Declared
+from assay.task_records import Declared, MadeOf
 
 _T = TypeVar("_T")
 SCHEMA = "leaderboard.v1"

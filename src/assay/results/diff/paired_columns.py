@@ -17,7 +17,6 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from assay.core.describe import MadeOf
 from assay.core.errors import UsageError
 from assay.core.journal import lines_at
 from assay.core.types import Message, Record
@@ -35,6 +34,7 @@ from assay.results.report_settings import View, metadata_value
 from assay.run_file import RunFile, read_run_file
 from assay.stats.replicates import Replicates
 from assay.stats.sums import names_in
+from assay.task_records import MadeOf
 
 Digests = NDArray[np.int64]
 PlaceColumn = NDArray[np.int64]

@@ -6,11 +6,11 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from assay.core.describe import QuantileOf
 from assay.results.diff.differences import TaskDiff
 from assay.results.diff.paired_columns import Columns, Digests, Side
 from assay.results.report_settings import View
 from assay.stats.paired import PairedComparison
+from assay.task_records import QuantileOf
 
 Rows = NDArray[np.intp]
 
