@@ -10,6 +10,7 @@ from assay.results.diff.paired_columns import Side
 from assay.results.measure import Measure
 from assay.stats.cells import UNIT
 from assay.stats.sums import names_in
+from assay.task_records import QuantileOf
 
 
 def other_number(task: str, sides: Sequence[Side]) -> str | None:
@@ -42,8 +43,10 @@ def _shown(within: Range) -> str:
 
 def _number(measure: Measure, row: TaskRow) -> str | None:
     """What the score is made of; None where a leaderboard file does not say what it is the mean of."""
-    if measure.sums is not None:
-        return f"sums of {', '.join(f'`{name}`' for name in names_in(measure.sums))}"
+    if isinstance(measure.made_of, QuantileOf):
+        return f"the {measure.made_of.q:g} quantile of `{measure.made_of.value}`"
+    if measure.made_of is not None:
+        return f"sums of {', '.join(f'`{name}`' for name in names_in(measure.made_of))}"
     if not measure.headline:
         return f"`{row.metric}`"
     if measure.same_as is not None:

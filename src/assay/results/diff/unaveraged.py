@@ -81,4 +81,6 @@ def parts_differ(a: Columns, b: Columns, rows_a: Rows, rows_b: Rows) -> NDArray[
     """Of each pair, whether what the score is computed from differs; where that is unknown, whether the answers do."""
     if a.addends is None or b.addends is None:
         return np.asarray(a.answers[rows_a] != b.answers[rows_b])
+    if not len(rows_a):  # the two may not even have the same values
+        return np.zeros(0, dtype=np.bool_)
     return np.asarray((a.addends[rows_a] != b.addends[rows_b]).any(axis=1))
