@@ -33,6 +33,25 @@ def test_what_spreadsheets_write_is_read(tmp_path: Path, separator: str, encodin
     assert bool(form.remarks) == (separator != "," or encoding in ("utf-16", "cp1252"))
 
 
+@pytest.mark.parametrize("line", ["sep=;\n", '"sep=;"\r\n'])
+@pytest.mark.parametrize("said", [{}, {"separator": ";"}])
+def test_a_line_that_says_the_separator_is_no_header(tmp_path: Path, line: str, said: dict[str, str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{line}name;n,m\nZoë;1\n")
+    assert text_form(path).separator == ";"
+    assert [sample.row for sample in table(path=str(path), dtypes="string", **said)] == [{"name": "Zoë", "n,m": "1"}]
+    path.write_text(f"{line}name;n\nZoë\n")
+    with pytest.raises(UsageError, match=r"t\.csv:3: 1 cells where the header has 2 columns"):
+        list(table(path=str(path), **said))
+
+
+def test_a_separator_that_cannot_be_one_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sep=:\nname:n\n")
+    with pytest.raises(UsageError, match=r"t\.csv:1: `:` is said to separate the cells; what can do so: `,`"):
+        text_form(path)
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_is_found_without_its_mark(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "q.csv"

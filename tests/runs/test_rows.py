@@ -126,7 +126,10 @@ def test_with_texts_it_is_the_share_of_right_ones() -> None:
     ("given", "said", "message"),
     [
         ((["a b", "b c"], last_word), {}, "a list of texts is predictions, which need gold and a mode"),
+        ((["a", "b"], last_word), {}, r"predictions, which need gold and a mode \(exact or contains\); rows are"),
+        ((["starter", "nowhere.yaml"], last_word), {}, "nowhere.yaml: no such file or folder"),
         (([], last_word), {}, "there are no rows"),
+        ((ROWS, last_word, 42), {}, "int 42 is no scorer: give a name, or a function of"),
         ((ROWS, last_word), {"target": "traget"}, r"unknown column `traget`\. Did you mean `target`\?"),
         (([{"a": 1}, {"b": 2}], last_word), {}, r"row 2 has no `a` \(row 1 has a\)"),
         (([{"a": 1}, 2], last_word), {}, "row 2 is int 2; a row is a mapping"),

@@ -23,7 +23,7 @@ from assay.core.errors import UsageError
 from assay.datasets.cell_types import Cell, Dtypes, chosen_types, guess_types, typed_cell
 from assay.datasets.json_lines import FileDataset, JsonArray, JsonLines
 from assay.datasets.rows import Row, RowDataset, WrittenRow
-from assay.datasets.text_table import SEPARATORS, UTF_8, Encoding, Separator, opened
+from assay.datasets.text_table import SEPARATORS, UTF_8, Encoding, Separator, opened_cells, separator_in
 from assay.overriding import override
 from assay.part_options import Doc, PathOption, part
 from assay.prompts.written_text import as_data
@@ -52,7 +52,7 @@ class Csv(FileDataset):
     ) -> None:
         super().__init__(**options)
         self._dtypes = dtypes
-        self._separator = separator or ("\t" if self.path.suffix.lower() == ".tsv" else ",")
+        self._said_separator = separator
         self._encoding = encoding or UTF_8
 
     @override
@@ -99,11 +99,14 @@ class Csv(FileDataset):
                 if cells:
                     yield self._whole(header, cells, lines.line_num), lines.line_num
 
+    @cached_property
+    def _separator(self) -> str:
+        return self._said_separator or separator_in(self.path, self._encoding)
+
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
         csv.field_size_limit(_MAX_CELL)
-        with opened(self.path, self._encoding) as file:
-            lines = csv.reader(file, delimiter=self._separator, strict=True)
+        with opened_cells(self.path, self._encoding, self._separator) as lines:
             try:
                 yield lines
             except csv.Error as error:

@@ -7,15 +7,20 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Annotated, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from assay.core.errors import UsageError
 from assay.part_options import Doc
 
+if TYPE_CHECKING:
+    from _csv import Reader
+
 SEPARATORS = (",", ";", "\t", "|")
 Separator = Annotated[
-    Literal[",", ";", "\t", "|"] | None, Doc("Between the cells of a .csv or .tsv file: a comma, or a tab in .tsv.")
+    Literal[",", ";", "\t", "|"] | None,
+    Doc("Between the cells of a .csv or .tsv file: what its first line `sep=…` says, else a comma, or a tab in .tsv."),
 ]
 Encoding = Annotated[str | None, Doc("Of a .csv or .tsv file, such as `cp1252`; UTF-8 when absent.")]
 UTF_8 = "utf-8-sig"
@@ -23,6 +28,8 @@ _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16
 _SPREADSHEETS = "cp1252"
 """What spreadsheets of western languages write where they do not write Unicode."""
 _LINES_LOOKED_AT = 100
+_SAID = re.compile(r'"?sep=(.)"?\r?\n?')
+"""The line above the header with which spreadsheets say what separates cells."""
 
 
 class TextForm(NamedTuple):
@@ -65,6 +72,30 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
         raise UsageError(f"{path}: not {name}: {reason}{hint}") from error
 
 
+@contextmanager
+def opened_cells(path: Path, encoding: str, separator: str) -> Iterator[Reader]:
+    """The rows of a table from its header on; they count a line above it that says the separator."""
+    with opened(path, encoding) as file:
+        is_said = _SAID.fullmatch(file.readline())
+        file.seek(0)
+        lines = csv.reader(chain("\n", islice(file, 1, None)) if is_said else file, delimiter=separator, strict=True)
+        if is_said:
+            next(lines)
+        yield lines
+
+
+def separator_in(path: Path, encoding: str) -> str:
+    """What separates the cells of a file: what its first line says, or else what is usual."""
+    with opened(path, encoding) as file:
+        said = _SAID.fullmatch(file.readline())
+    if said is None:
+        return _usual_separator(path)
+    if said[1] not in SEPARATORS:
+        known = ", ".join("a tab" if each == "\t" else f"`{each}`" for each in SEPARATORS)
+        raise UsageError(f"{path}:1: `{said[1]}` is said to separate the cells; what can do so: {known}")
+    return said[1]
+
+
 def _usual_separator(path: Path) -> str:
     return "\t" if path.suffix.lower() == ".tsv" else ","
 
@@ -98,7 +129,7 @@ def _not_utf_8(path: Path, number: int, line: bytes) -> str:
 
 def _separator_of(path: Path, encoding: str) -> str:
     """The one that cuts the header into columns and every row looked at into as many."""
-    usual = _usual_separator(path)
+    usual = separator_in(path, encoding)
     fitting = [separator for separator in SEPARATORS if _fits(path, encoding, separator)]
     if usual in fitting or not fitting:
         return usual
@@ -109,8 +140,7 @@ def _separator_of(path: Path, encoding: str) -> str:
 
 
 def _fits(path: Path, encoding: str, separator: str) -> bool:
-    with opened(path, encoding) as file:
-        lines = csv.reader(file, delimiter=separator, strict=True)
+    with opened_cells(path, encoding, separator) as lines:
         try:
             header = next(lines, [])
             return len(header) > 1 and all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -19,6 +20,8 @@ Prompt = str | Path | Sequence[str | Path]
 """Templates such as `"Capital of {{ country }}?"`, or the paths of files with some."""
 Data = str | Path | TaskDefinition | Iterable[Any]
 """Rows or a table of pandas, polars, Arrow or Hugging Face; or files, folders, names and objects of tasks."""
+_TASK = re.compile(r"@\S+|\S*[./*:\\]\S+")
+"""What a text has to look like, where there are several, to be a task and no prediction."""
 
 
 async def aevaluate(
@@ -75,7 +78,7 @@ def _scorers_of_tables(scorer: NamedOrFunction | Sequence[NamedOrFunction] | Non
         return {}
     from assay.scorers.row_function import scorer_name
 
-    several = [scorer] if isinstance(scorer, str) or callable(scorer) else scorer
+    several = scorer if isinstance(scorer, list | tuple) else [scorer]
     return {"scorer": tuple(map(scorer_name, several))}
 
 
@@ -137,8 +140,9 @@ def _tasks(data: Data, name: str) -> Any:
         raise UsageError("there are no rows, and no tasks (a generator can be read only once)")
     if isinstance(items[0], Mapping):
         return give(name, items)
-    if all(isinstance(item, str) and " " in item and not Path(item).exists() for item in items):
+    if all(isinstance(item, str) and not _TASK.fullmatch(item) for item in items):
         raise UsageError(
-            "a list of texts is predictions, which need gold and a mode; rows are mappings, files are paths"
+            "a list of texts is predictions, which need gold and a mode (exact or contains); rows are dictionaries, "
+            "tasks and files are `Path`s"
         )
     return items
