@@ -21,6 +21,16 @@ class TaskOverrides(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How its answers are sampled, by the names of settings of a run."""
 
 
+class PartBudget(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a suite inside the run may spend: its tasks begin nothing more then, the others go on."""
+
+    suite: str
+    tasks: tuple[str, ...]
+    cost: float | None = None
+    tokens: int | None = None
+    minutes: float | None = None
+
+
 class RunConfig(RunSettings, frozen=True, kw_only=True):
     """One run of one model. `identity()` says which of its settings a result depends on."""
 
@@ -35,6 +45,9 @@ class RunConfig(RunSettings, frozen=True, kw_only=True):
 
     of_tasks: Annotated[dict[str, TaskOverrides], Setting(Purpose.RESULT)] = {}  # noqa: RUF012 - a record copies it
     """What is different for single tasks, by name."""
+
+    parts: Annotated[tuple[PartBudget, ...], Setting(Purpose.SPENDING, AppliesTo.LIMIT)] = ()
+    """The budgets of suites inside the run, all sessions together as for the run's own."""
 
     usual: Annotated[tuple[str, ...], Setting(Purpose.SHOWN, AppliesTo.LIMIT)] = ()
     """The settings that are from the project's defaults: where one has no effect, that is said and no error."""

@@ -168,7 +168,65 @@ def test_a_budget_of_minutes_leaves_the_rest_and_gates_cannot_tell(shop: Path) -
 def test_the_budget_of_a_suite_is_that_of_its_run(shop: Path) -> None:
     config = read_run_file(run("@fast").folder).config
     assert (config.budget_cost, config.budget_minutes) == (1, 5)
-    with pytest.raises(UsageError, match="@fast has a `budget` of its own, which cannot be kept inside @both"):
+
+
+def left(result: EvaluationResult) -> dict[str, int]:
+    return {row.task: row.remaining for row in result.leaderboard.tasks}
+
+
+def test_the_budget_of_a_suite_inside_another_one_ends_its_part_alone(shop: Path) -> None:
+    """Whatever the money is counted in; the gates of the part cannot tell, and its rest is made when there is more."""
+    edit("budget: {cost: 1, minutes: 5}", "budget: {tokens: 10}, gates: ['overall >= 0.1']")
+    whole = read_run_file(run("@both", limit=1, concurrency=1).folder).config
+    assert (whole.budget_tokens, [part.suite for part in whole.parts]) == (None, ["fast"])
+    [only] = (result := run("@both", concurrency=1)).runs
+    assert left(result) == {"geo/capitals": 1, "geo/lakes": 2, "math/more": 0, "math/sums": 0}
+    assert only.stopped == "the budget of 10 tokens of @fast is used up"
+    assert {gate.gate: gate.outcome for gate in only.gates}["@fast: overall >= 0.1"] == "cannot tell"
+    assert (only.gates_met, only.exit_status) == (False, 1)
+    edit("tokens: 10", "tokens: 1000")
+    assert set(left(run("@both")).values()) == {0}
+
+
+@pytest.mark.parametrize("limit", ["cost: 0.000001", "minutes: 0.0000001"])
+def test_parts_have_limits_of_money_and_time_too(shop: Path, limit: str) -> None:
+    edit("budget: {cost: 1, minutes: 5}", f"budget: {{{limit}}}")
+    result = run("@both", concurrency=1)
+    assert left(result)["geo/lakes"] == 2
+    assert (left(result)["math/more"], left(result)["math/sums"]) == (0, 0)
+    assert "of @fast is used up" in (result.runs[0].stopped or "")
+
+
+def test_a_part_with_a_budget_may_stand_next_to_other_names(shop: Path) -> None:
+    edit("budget: {cost: 1, minutes: 5}", "budget: {tokens: 10}")
+    result = evaluate(["@fast", "math"], concurrency=1)
+    assert (left(result)["geo/lakes"], left(result)["math/sums"]) == (2, 0)
+
+
+def test_the_outer_budget_is_for_all_parts(shop: Path) -> None:
+    edit("budget: {cost: 1, minutes: 5}", "budget: {tokens: 1000}")
+    edit('both: {select: ["@fast", math]}', 'both: {select: ["@fast", math], budget: {tokens: 10}}')
+    result = run("@both", concurrency=1)
+    assert left(result)["math/sums"] == 1
+    assert "10 tokens (--budget-tokens)" in (result.runs[0].stopped or "")
+
+
+def test_a_part_that_may_spend_money_needs_prices(shop: Path) -> None:
+    class Unpriced:
+        name = "mine"
+
+        def generate(self, prompts: list[str]) -> list[str]:
+            return ["4"] * len(prompts)
+
+    with pytest.raises(UsageError, match=r"the budget of @fast needs the price of `mine`"):
+        run("@both", model=Unpriced())
+    assert not (shop / "runs").exists()
+
+
+@pytest.mark.parametrize("own", ["model: other", "matrix: {model: [prod, other]}"])
+def test_a_part_with_a_model_or_a_matrix_is_a_run_of_its_own(shop: Path, own: str) -> None:
+    edit("budget: {cost: 1, minutes: 5}", own)
+    with pytest.raises(UsageError, match="of its own, which cannot be kept inside @both"):
         run("@both")
 
 

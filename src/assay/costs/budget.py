@@ -48,7 +48,7 @@ class SpendingLimits(Struct, frozen=True, kw_only=True):
         )
 
 
-def prices_for(names: Sequence[str], limits: SpendingLimits) -> Quotes:
+def prices_for(names: Iterable[str], limits: SpendingLimits, limited_by: str = "--budget-cost") -> Quotes:
     """The price of every model; a limit of money needs all of them, in one currency."""
     prices = find_prices(Path(limits.prices) if limits.prices else None)
     quotes = {name: prices.quote(name) for name in names}
@@ -57,12 +57,12 @@ def prices_for(names: Sequence[str], limits: SpendingLimits) -> Quotes:
     unknown = next((name for name, quote in quotes.items() if quote is None), None)
     if unknown is not None:
         raise UsageError(
-            f"--budget-cost needs the price of `{without_label(unknown)}`: add it to prices.yaml, in money per million "
+            f"{limited_by} needs the price of `{without_label(unknown)}`: add it to prices.yaml, in money per million "
             "tokens, or limit the run with --budget-tokens"
         )
     currencies = sorted({quote.currency for quote in quotes.values() if quote is not None})
     if len(currencies) > 1:
-        raise UsageError(f"--budget-cost needs all prices in one currency; there are {' and '.join(currencies)}")
+        raise UsageError(f"{limited_by} needs all prices in one currency; there are {' and '.join(currencies)}")
     return quotes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.journal import counting_lines
-from assay.core.types import TaskDefinition, Usage
+from assay.core.types import Record, TaskDefinition, Trace, Usage
 from assay.core.usage import about_tokens
 from assay.costs.prices import Prices, Quote, cost_at, without_label
 from assay.text import numbers
@@ -326,20 +326,22 @@ class _Trace(Struct):
 
 class _Line(Struct):
     key: str
+    task: str = ""
     failures: list[Any] = []
     trace: _Trace | None = None
     usage: list[Usage] = []
     continued: bool = False
 
 
-def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
-    """Everything a journal holds, attempts that were retried included: of the model, and of each judge."""
+def spent_in(journal: Path, tasks: Container[str] | None = None) -> tuple[Spending, dict[str, Spending]]:
+    """Everything a journal holds of these tasks, or of all, attempts that were retried included: of the model, and of
+    each judge.
+    """
     spent, judges = Spending(), dict[str, Spending]()
 
     def add(line: _Line) -> None:
-        add_line(line, spent, judges)
-        if line.trace is not None and not line.continued:
-            _guess(spent, line.trace)
+        if tasks is None or line.task in tasks:
+            add_paid(line, spent, judges)
 
     for _, line in counting_lines(journal, _Line, add):
         if not line.failures:
@@ -347,7 +349,14 @@ def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
     return spent, judges
 
 
-def _guess(spent: Spending, trace: _Trace) -> None:
+def add_paid(line: _Line | Record, spent: Spending, judges: dict[str, Spending]) -> None:
+    """Count a line as a budget does: the tokens of answers that came without a count are guessed."""
+    add_line(line, spent, judges)
+    if line.trace is not None and not line.continued:
+        _guess(spent, line.trace)
+
+
+def _guess(spent: Spending, trace: _Trace | Trace) -> None:
     """Estimate the tokens of answers that came without a count."""
     paid = [completion for completion in trace.completions if not completion.cached]
     uncounted = [item for item in paid if item.tokens_in is None and item.tokens_out is None]

@@ -39,6 +39,7 @@ from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.runs.folder import versions
 from assay.runs.git_commit import commit_here
+from assay.runs.part_budgets import Part
 from assay.runs.progress import Progress
 from assay.scorers.supervisor import Supervisor
 from assay.tasks.built_tasks import Unavailable, build_task, has_own_parts, located_in, start_scorers
@@ -243,6 +244,8 @@ class Parts(JudgedTasks):
         super().__init__(config, models)
         self.notes: list[str] = []
         """What is not done as a project or a file has it, for the record of the run."""
+        self.parts: list[Part] = []
+        """The suites inside the run that have a budget of their own."""
         self._unwrapped: Model | None = None
         self.closing.push_async_callback(lambda: close_part(self._unwrapped))
 
@@ -263,6 +266,9 @@ class Parts(JudgedTasks):
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
         )
+        for part in config.parts:
+            own = SpendingLimits(budget_cost=part.cost, budget_tokens=part.tokens, prices=config.prices)
+            prices_for(self.quotes, own, f"the budget of @{part.suite}")
         if self.quotes.get(measured.name) is None:
             refuse_unpriced(self.tasks, measured)
         self.unproven = likelihood_tasks(self.tasks) if offers_of(measured).likelihoods == "unproven" else ()
@@ -371,8 +377,15 @@ class Parts(JudgedTasks):
         What models were paid to write the samples counts too, and what `canaries` used; `generated_for` is the run as
         first started.
         """
+        earlier = [*earlier]
+        definitions = (generated_for or self.run_file).definitions
+        for limit in self.config.parts:
+            part = Part(limit, self.model.name, self.quotes, sharers)
+            part.add_earlier(
+                earlier, [use for each in definitions if each.name in part.tasks for use in each.generation]
+            )
+            self.parts.append(part)
         if limits := SpendingLimits.of(self.config):
-            definitions = (generated_for or self.run_file).definitions
             generation = [usage for definition in definitions for usage in definition.generation]
             quotes = {**prices_for([usage.model for usage in generation], limits), **self.quotes}
             budget = Budget(limits.shared_by(sharers), quotes, stop)

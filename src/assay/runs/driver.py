@@ -43,6 +43,11 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
         raise UsageError(
             "every node of a cluster builds the model itself: give its name (`module:name`), not an object"
         )
+    if run.config.parts:
+        raise UsageError(
+            f"@{run.config.parts[0].suite} has a `budget` of its own inside this run, which one process keeps: "
+            "run it by itself on the cluster, or leave --executor out"
+        )
     for definition in run.definitions:
         if any(is_here(part.options.get("metric")) for part in definition.scorers):
             raise UsageError(

@@ -15,6 +15,7 @@ from assay.core.types import Record
 from assay.models.layers.settings import NotesOverridden
 from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import MadeEarlier
+from assay.runs.part_budgets import WithinParts
 from assay.runs.progress import Progress
 from assay.runs.stretches import OpenStretch
 
@@ -39,12 +40,15 @@ async def run_here(
     parts.supervisor.bind(stop, progress.say)
     progress.watch(parts.models.request_state)
     model = NotesOverridden(parts.model, given_settings(config.settings()))
+    executor: Executor = InStretch(LocalExecutor(parts.in_flight), stretch)
+    if parts.parts:
+        executor = WithinParts(executor, parts.parts, stop, progress.say)
     with ending_after(config.budget_minutes, stop):
         await run_attempts(
             parts.tasks,
             model,
             journal,
-            InStretch(LocalExecutor(parts.in_flight), stretch),
+            executor,
             finished=finished,
             earlier=finished.record,
             settings=config.settings(),

@@ -18,7 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.costs.prices import use_prices_of_project
 from assay.formats.project.discovery import current_project
-from assay.run_config import RunConfig, TaskOverrides
+from assay.run_config import PartBudget, RunConfig, TaskOverrides
 from assay.text.wording import few
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
             for definition in definitions
             if (own := self._overrides(tasks, definition, config, given)) != TaskOverrides()
         }
-        config = msgspec.structs.replace(config, of_tasks=of_tasks)
+        config = msgspec.structs.replace(config, of_tasks=of_tasks, parts=self._part_budgets(tasks, definitions))
         weights = self._weights(tasks, definitions, config)
         return [_weighted(definition, weights.get(definition.name)) for definition in definitions], config
 
@@ -198,6 +198,21 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
                     raise tasks.project.error(("suites", name, setting), message)
                 found[setting] = earlier if value is None else value
         return found
+
+    def _part_budgets(self, tasks: ProjectTasks, definitions: Sequence[TaskDefinition]) -> tuple[PartBudget, ...]:
+        from assay.formats.project.selection import suite_tasks
+
+        names = {definition.name for definition in definitions}
+        budgets = {name: tasks.project.suite(name).budget for name in self.members}
+        return tuple(
+            PartBudget(
+                suite=name,
+                tasks=tuple(file.name for file in suite_tasks(tasks, name) if file.name in names),
+                **msgspec.structs.asdict(budget),
+            )
+            for name, budget in budgets.items()
+            if budget is not None
+        )
 
     def gates_of_run(
         self,
@@ -388,7 +403,7 @@ def _baseline(project: Project, definitions: Sequence[TaskDefinition]) -> Path |
     return max(found, default=("", None))[1]
 
 
-_OF_ITS_OWN_RUN = ("model", "budget", "matrix", "gate_left_out")
+_OF_ITS_OWN_RUN = ("model", "matrix", "gate_left_out")
 
 
 def _refuse_lost_settings(project: Project, suite: str | None, named: Iterable[str]) -> None:
