@@ -449,3 +449,58 @@ def test_a_judge_is_called_again_only_where_it_or_its_prompt_changed(project: Pa
         calls.append(sum(judge["answers"] for judge in row["judges"]))
     assert calls == [0, 4, 4]
     assert row["score"] == 0.0
+
+
+JUDGE_ON_A_SERVER = """\
+import os
+from pathlib import Path
+
+from assay import Completion, ModelOffers, Served
+
+
+class Judge:
+    name = "judge"
+    offers = ModelOffers(remote=True, cacheable=False{declared})
+
+    async def served(self):
+        digest = Path("digest.txt").read_text()
+        return Served(strong={{"sha256": digest}}) if digest else None
+
+    async def generate(self, request):
+        return Completion(text="correct")
+"""
+MAY_BE_ANOTHER = "may have changed under the same name, and does not say which weights it serves"
+
+
+@pytest.mark.parametrize(
+    ("declared", "then", "now", "why"),
+    [
+        ("", "abc", "abc", ""),
+        ("", "abc", "abd", "the judge of `verdict` has other weights"),
+        (", cache=True", "abc", "abd", "the judge of `verdict` has other weights"),
+        ("", "", "", f"the judge of `verdict` {MAY_BE_ANOTHER}"),
+        ("", "abc", "", f"the judge of `verdict` {MAY_BE_ANOTHER}"),
+        (", cache=True", "", "", ""),
+    ],
+)
+def test_verdicts_are_kept_of_a_judge_that_is_known_to_be_the_same(
+    project: Path, capsys: pytest.CaptureFixture[str], declared: str, then: str, now: str, why: str
+) -> None:
+    module = "steady_judge" if declared else "judge_on_a_server"  # each is imported once in this process
+    write(f"models/{module}.py", JUDGE_ON_A_SERVER.format(declared=declared))
+    write("models/judge.yaml", JUDGE.replace("stub:correct", f"models.{module}:Judge"))
+    write("judged/judged.yaml", JUDGED)
+    write("digest.txt", then)
+    commit("judge")
+    assert main(["run", "judged", "--model", "echo", "--quiet"]) == 0
+    write("digest.txt", now)
+    capsys.readouterr()
+    assert main(["list", "judged", "--model", "echo", "--changed", "HEAD", "--json"]) == 0
+    [plan] = json.loads(capsys.readouterr().out)["tasks"]
+    assert (plan["why"], plan["kept"], plan["rescored"], plan["run"]) == (why, 0 if why else 4, 4 if why else 0, 0)
+    before = set(Path("runs").iterdir())
+    assert main(["run", "judged", "--model", "echo", "--quiet", "--changed", "HEAD"]) == 0
+    [folder] = set(Path("runs").iterdir()) - before
+    [row] = json.loads((folder / "leaderboard.json").read_text())["tasks"]
+    assert sum(judge["answers"] for judge in row["judges"]) == (4 if why else 0)
+    assert row["from_earlier_runs"] == 4

@@ -68,6 +68,8 @@ class ModelPool:
         self._config = config
         self._models: list[Model] = []
         self._judges: dict[str, CountedAsJudge] = {}
+        self.asked_by: dict[tuple[str, str], list[CountedAsJudge]] = {}
+        """The judges and other models of each scorer, by its task and key."""
         self._rate_limited: list[RateLimited] = []
         self._outage_waiters: list[WaitsOutOutages] = []
         self._limits: list[Adaptive | Limited] = []
@@ -88,11 +90,12 @@ class ModelPool:
         generation: Mapping[str, Any] | None = None,
         key: str = "",
         label: str | None = None,
+        asked_by: tuple[str, str] | None = None,
     ) -> Model:
         """Another model of the run, such as a judge: same cache, same retries, and its own rate limits or the run's.
 
         `timeout_seconds` limits one answer of the model itself; queueing and outages do not count. Tables show the
-        `label`, and the `key` where two models have one name.
+        `label`, and the `key` where two models have one name. `asked_by` is the task and the key of a scorer.
         """
         made_of = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
         if made_of not in self._judges:
@@ -109,6 +112,8 @@ class ModelPool:
             judge = WithSettings(wrapped, generation) if generation else wrapped
             self._judges[made_of] = CountedAsJudge(judge, key=key, label=label)
             self._name_judges()
+        if asked_by is not None:
+            self.asked_by.setdefault(asked_by, []).append(self._judges[made_of])
         return self._judges[made_of]
 
     def _name_judges(self) -> None:

@@ -22,22 +22,20 @@ from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.regular_file import read_regular
 from assay.core.run import Stop, remaining_work
-from assay.core.seams import Model, Served, Work, offers_of
+from assay.core.seams import Model, Work, offers_of
 from assay.core.task import Task
 from assay.core.types import Failure, Record, TaskDefinition
 from assay.datasets.content import awaited, is_elsewhere
 from assay.formats.project.discovery import current_project
 from assay.formats.project.selection import project_tasks
-from assay.models.served import served_by
 from assay.results.board.board_types import read_leaderboard_file
-from assay.results.board.stretches import answering, read_stretches
 from assay.run_file import ReusedTask, RunFile, read_run_file, sealed_as
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.folder import what_changed
 from assay.runs.git_commit import COMMIT, commit_of
 from assay.runs.later.rescore import Answers, asks_the_same
 from assay.runs.preview import first_requests
-from assay.runs.stretches import agree
+from assay.runs.same_weights import SameWeights
 from assay.tasks.task_parts import scorer_parts, task_parts
 from assay.text.ages import age_text, seconds_between
 from assay.text.wording import count_of, few
@@ -114,17 +112,22 @@ class ReusePlan:
     baseline: Baseline | None
     why_none: str
     """Why there is no baseline."""
+    weights: SameWeights | None
+    """Whether the models are those of the baseline, where there is one."""
     _reasons: dict[str, str] = field(default_factory=dict)
     """Of tasks of which nothing is taken, why."""
     _whys: dict[str, str] = field(default_factory=dict)
-    _served: Served | None = None
-    """What the model says that it serves; None before it answered."""
+    _other_judges: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Of scorers, by task and key, why a judge of theirs may be another one now."""
 
     async def prepare(self) -> ReusePlan:
         """Find out of which tasks nothing can be taken."""
         for task in self.tasks:
             if reason := await self._reason(task):
                 self._reasons[task.name] = reason
+            elif self.weights is not None:
+                judges = {(task.name, key): await self.weights.of_judges(task.name, key) for key in task.scorers}
+                self._other_judges |= {scorer: why for scorer, why in judges.items() if why is not None}
         return self
 
     def changes(self) -> list[TaskChange]:
@@ -242,7 +245,8 @@ class ReusePlan:
 
     async def _unsteady(self, task: Task) -> str | None:
         """Why the answers of this model are not those it would give now."""
-        if other := await self._other_weights():
+        assert self.weights is not None  # noqa: S101 - without a baseline nothing is taken
+        if other := await self.weights.of_model(self.model):
             return other
         if self.rules.sampled:
             return None
@@ -258,23 +262,6 @@ class ReusePlan:
             given = usual if request.temperature is None else request.temperature
             if given != 0 and request.continuation is None and not request.embed:
                 return _SAMPLED if given is None else f"sampled at temperature {given:g}"
-        return None
-
-    async def _other_weights(self) -> str | None:
-        """Why the model may be another under the same name and settings. Own code is known by its hash, in them."""
-        assert self.baseline is not None  # noqa: S101 - without one nothing is taken
-        if self._served is None:
-            self._served = await served_by(self.model) or Served()
-        now = self._served.strong
-        stretches, damaged = read_stretches(self.baseline.folder)
-        before = [] if damaged else [stretch.served for stretch in answering(stretches)]
-        if now and before and all(served is not None and served.strong for served in before):
-            same = all(agree(served.strong, now) for served in before if served is not None)
-            return None if same else "the model has other weights"
-        offers = offers_of(self.model)
-        no_longer_says = any(served is not None and served.strong for served in before) and not now
-        if not offers.cache and (no_longer_says or (offers.remote and not offers.cacheable)):
-            return "the model may have changed under the same name, and does not say which weights it serves"
         return None
 
     def _age(self, task: str) -> float:
@@ -337,13 +324,15 @@ class ReusePlan:
         scorers, known = scorer_parts(now), scorer_parts(then)
         of_all = {part.key for part in now.scorers if isinstance(part.about, ScorerInfo) and part.about.sees_all}
         again = {key for key in scorers if known.get(key) != scorers[key]}
+        other_judges = {key: why for key in scorers if (why := self._other_judges.get((task.name, key)))}
         if before.content != after.content:
             again |= of_all
         rules = _identities(then.actions) != _identities(now.actions)
         numbers = _identities(then.aggregates) != _identities(now.aggregates)
         names = [f"`{key}`" for key in scorers if key in again] + ["rules"] * rules + ["metrics"] * numbers
-        if names:
-            self._whys[task.name] = f"scoring: {', '.join(names)}"
+        if whys := [f"scoring: {', '.join(names)}"] * bool(names) + [*other_judges.values()]:
+            self._whys[task.name] = "; ".join(whys)
+        again |= {*other_judges}
         for work in works:
             record = answers.of(then.name, work.sample.id, work.attempt)
             if record is None or record.failures or record.trace is None:
@@ -417,6 +406,7 @@ async def plan_of(parts: Parts, rules: ReuseRules) -> ReusePlan:
         model=parts.measured,
         baseline=baseline,
         why_none=why_none,
+        weights=None if baseline is None else SameWeights(baseline.folder, parts.models),
     )
     return await reuse.prepare()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,9 @@ def _make_scorer(
     options = dict(part.options)
     source = options.pop(catalog.POSTPROCESS, None)
     part = msgspec.structs.replace(part, options=options)
+    if context.model_for is not None:
+        asked_by = (definition.name, part.key)
+        context = replace(context, model_for=partial(context.model_for, asked_by=asked_by))
 
     def build(context: BuildContext) -> Scorer:
         def made(options: Mapping[str, Any]) -> Scorer:
