@@ -27,6 +27,7 @@ from assay.core.seams import BuildContext, Model, close_part, identity_of, offer
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, Failure, TaskDefinition, Usage
 from assay.costs.budget import Budget, SpendingLimits, prices_for, unbilled
+from assay.costs.part_spending import PartSpending
 from assay.costs.prices import Quotes, cost_of_answers
 from assay.formats.likelihood_words import offer
 from assay.models.adapters.python_callable import as_model
@@ -39,7 +40,6 @@ from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.runs.folder import versions
 from assay.runs.git_commit import commit_here
-from assay.runs.part_budgets import Part
 from assay.runs.progress import Progress
 from assay.scorers.supervisor import Supervisor
 from assay.tasks.built_tasks import Unavailable, build_task, has_own_parts, located_in, start_scorers
@@ -244,7 +244,7 @@ class Parts(JudgedTasks):
         super().__init__(config, models)
         self.notes: list[str] = []
         """What is not done as a project or a file has it, for the record of the run."""
-        self.parts: list[Part] = []
+        self.parts: list[PartSpending] = []
         """The suites inside the run that have a budget of their own."""
         self._unwrapped: Model | None = None
         self.closing.push_async_callback(lambda: close_part(self._unwrapped))
@@ -380,7 +380,7 @@ class Parts(JudgedTasks):
         earlier = [*earlier]
         definitions = (generated_for or self.run_file).definitions
         for limit in self.config.parts:
-            part = Part(limit, self.model.name, self.quotes, sharers)
+            part = PartSpending(limit, self.model.name, self.quotes, sharers)
             part.add_earlier(
                 earlier, [use for each in definitions if each.name in part.tasks for use in each.generation]
             )

@@ -399,6 +399,7 @@ def _scorers(work: Work) -> Mapping[str, object]:
 async def plan_of(parts: Parts, rules: ReuseRules) -> ReusePlan:
     """What a run of these parts takes."""
     baseline, why_none = find_baseline(rules, parts.run_file)
+    models = parts.models
     reuse = ReusePlan(
         rules=rules,
         run=parts.run_file,
@@ -406,7 +407,7 @@ async def plan_of(parts: Parts, rules: ReuseRules) -> ReusePlan:
         model=parts.measured,
         baseline=baseline,
         why_none=why_none,
-        weights=None if baseline is None else SameWeights(baseline.folder, parts.models),
+        weights=None if baseline is None else SameWeights(baseline.folder, models.judges_by_model, models.asked_by),
     )
     return await reuse.prepare()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.core.seams import Model, Served, offers_of
-from assay.models.pool import ModelPool
 from assay.models.served import served_by
 from assay.results.board.stretches import answering, read_stretches
 from assay.runs.stretches import agree
@@ -15,8 +14,11 @@ from assay.runs.stretches import agree
 class SameWeights:
     """What the models of an earlier run said that they serve, against what those of this one say."""
 
-    def __init__(self, folder: Path, pool: ModelPool) -> None:
-        self._pool = pool
+    def __init__(
+        self, folder: Path, judges: Mapping[str, Model], asked_by: Mapping[tuple[str, str], Sequence[Model]]
+    ) -> None:
+        self._names = {id(judge): name for name, judge in judges.items()}
+        self._asked_by = asked_by
         self._stretches, damaged = read_stretches(folder)
         if damaged:
             self._stretches = []
@@ -29,9 +31,8 @@ class SameWeights:
 
     async def of_judges(self, task: str, scorer: str) -> str | None:
         """Why a judge of a scorer may be another; None where all are the same."""
-        names = {id(judge): name for name, judge in self._pool.judges_by_model.items()}
-        for judge in self._pool.asked_by.get((task, scorer), ()):
-            name = names[id(judge)]
+        for judge in self._asked_by.get((task, scorer), ()):
+            name = self._names[id(judge)]
             asked = [each for each in self._stretches if name in each.judges or not each.scores_only]
             if why := await self._why(judge, [stretch.judges.get(name) for stretch in asked]):
                 return f"the judge of `{scorer}` {why}"
