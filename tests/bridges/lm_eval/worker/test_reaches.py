@@ -30,8 +30,9 @@ def test_a_group_of_an_odd_shape_gets_a_sentence(elsewhere: Path) -> None:
         read_lm_eval(f"lm-eval:g@{file}", context=SourceContext(only_looks=True))
 
 
-def test_an_include_does_not_lead_out_of_the_project(elsewhere: Path) -> None:
-    (elsewhere.parent / "secret.yaml").write_text("password: x\n")
+@pytest.mark.parametrize("secret", ["password: x\n", "a password, which is no mapping\n", "[1, 2"])
+def test_an_include_does_not_lead_out_of_the_project(elsewhere: Path, secret: str) -> None:
+    (elsewhere.parent / "secret.yaml").write_text(secret)
     file = elsewhere / "t.yaml"
     file.write_text("include: ../secret.yaml\ntask: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\n")
     with pytest.raises(UsageError, match=r"includes `../secret.yaml`, which leads outside the project"):

@@ -24,6 +24,8 @@ def describe(order: dict[str, Any]) -> dict[str, Any]:
 
 def _described(order: dict[str, Any]) -> dict[str, Any]:
     forget_manager(order)
+    if order.get("file"):  # before lm_eval reads it, which follows every include and says what it finds there
+        _read_yaml(Path(order["file"]), _nothing_reached())
     index = manager(order)._index
     name = order["name"]
     if name not in index:
@@ -32,7 +34,7 @@ def _described(order: dict[str, Any]) -> dict[str, Any]:
         near = get_close_matches(name, index, n=3)
         meant = f"Did you mean {' or '.join(f'`lm-eval:{item}`' for item in near)}?" if near else ""
         raise BridgeError(f"lm_eval {version()} has no task, group or tag `{name}`. {meant}".strip())
-    reached: dict[str, Any] = {"files": set(), "code": set(), "unsafe": False}
+    reached = _nothing_reached()
     _look_at(name, index, reached, set())
     files = sorted(map(str, reached["files"]))
     main = index[name].yaml_path
@@ -44,6 +46,10 @@ def _described(order: dict[str, Any]) -> dict[str, Any]:
         "package": str(package_folder()),
         "main": str(Path(main).resolve()) if main else next(iter(files), ""),
     }
+
+
+def _nothing_reached() -> dict[str, Any]:
+    return {"files": set(), "code": set(), "unsafe": False}
 
 
 def _look_at(name: str, index: Any, reached: dict[str, Any], seen: set[str]) -> None:
