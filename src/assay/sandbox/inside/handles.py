@@ -83,7 +83,11 @@ class Handle(metaclass=KindOfHandle):
         act("setattr", self, name, value)
 
     def __getitem__(self, key: Any) -> Any:
-        return act("getitem", self, key)
+        try:
+            return act("getitem", self, key)
+        except IndexError:  # which ends `reversed` as if there were no more items
+            note_missing(self, key)
+            raise
 
     def __setitem__(self, key: Any, value: Any) -> None:
         act("setitem", self, key, value)
@@ -212,6 +216,7 @@ SIZES: dict[int, int] = {}
 """The size that each of the candidate's objects has shown since it last had a chance to change."""
 YIELDED: dict[int, int] = {}
 """How many items each object that is its own iterator has yielded until it was exhausted for the first time."""
+DIFFERENT_SIZES = "uses an object of the candidate that reports different sizes"
 CHANGES_NOTHING = {"getattr", "getitem", "len", "iter", "next", "bool", "str", "repr", "int", "float", "instance"}
 
 EXCEPTIONS: dict[str, type[Exception]] = {}
@@ -228,11 +233,18 @@ def note_size(handle: Handle, size: int, used_up: bool = False) -> None:
     number = handle._number
     known = SIZES.get(number) if used_up else SIZES.get(number, YIELDED.get(number))
     if known is not None and known != size:
-        OWN.note_weak("uses an object of the candidate that reports different sizes")
+        OWN.note_weak(DIFFERENT_SIZES)
     if used_up:  # an iterator is empty the second time; only a length can contradict what it yielded first
         YIELDED.setdefault(number, size)
     else:
         SIZES[number] = size
+
+
+def note_missing(handle: Handle, place: Any) -> None:
+    """Note an object that claims three items and then has none at one of their places."""
+    size = SIZES.get(handle._number, 0)
+    if isinstance(place, int) and -size <= place < size:
+        OWN.note_weak(DIFFERENT_SIZES)
 
 
 def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
