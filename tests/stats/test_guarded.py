@@ -5,6 +5,7 @@ is on `docs/coverage.md`.
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.stats.guarded import (
+    PIECE,
     combined,
     detectable_mean,
     graded_interval,
@@ -128,3 +130,17 @@ def test_a_scale_of_another_length_changes_the_unit_only() -> None:
     share, marks = graded_interval(values), graded_interval(1.0 + 4.0 * values, bounds=(1.0, 5.0))
     assert (marks.low, marks.high) == pytest.approx((1.0 + 4.0 * (share.low or 0.0), 1.0 + 4.0 * (share.high or 0.0)))
     assert marks.standard_error == pytest.approx(4.0 * (share.standard_error or 0.0))
+
+
+def test_many_values_need_no_more_memory_than_a_piece_of_them() -> None:
+    values = np.random.default_rng(6).exponential(1.0, 8 * PIECE + 7)
+    tracemalloc.start()
+    found = skewed_t(values)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < values.nbytes
+    assert found.error == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)))
+    assert found.skew == pytest.approx(stats.skew(values, bias=False))
+    assert found.degrees == len(values) - 1
+    grouped = skewed_t(values, np.arange(len(values)))
+    assert (grouped.error, grouped.degrees) == pytest.approx((found.error, found.degrees))

@@ -12,7 +12,7 @@ is a sample, or a cluster of samples that belong together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ VERDICT = 1.0
 """How many units at the hostile end a verdict reckons with: at most 3.3 % false ones a side."""
 ONE_MEAN = 0.4
 """How many the interval of one mean reckons with, which promises 95 % for both sides together."""
+PIECE = 1 << 16
+"""How many units are computed with at a time: for a million at once it takes several times their memory."""
 
 
 class Spread(Struct, frozen=True, kw_only=True):
@@ -52,17 +54,32 @@ def spread_of(values: Floats, groups: ArrayLike | Sequence[Any] | None = None) -
     sums, sizes = sums_by_cluster(values, groups)
     total = float(sizes.sum())
     mean = float(sums.sum()) / total
-    shares = sizes / total
-    distances = (sums - sizes * mean) / total
     alone = len(sums) < 2
+    second = third = pad = 0.0
+    for distances, shares in _distances(sums, sizes, mean):
+        second += 0.0 if alone else float((distances**2 / (1.0 - shares)).sum())
+        third += float((distances**3).sum())
+        pad += float((shares**2).sum())
     return Spread(
         mean=mean,
-        second=0.0 if alone else float((distances**2 / (1.0 - shares)).sum()),
-        third=float((distances**3).sum()),
-        pad=float((shares**2).sum()),
-        degrees=1.0 if alone else cluster_degrees(sizes),
+        second=second,
+        third=third,
+        pad=pad,
+        degrees=1.0 if alone else _degrees(sizes, groups),
         units=len(sums),
     )
+
+
+def _degrees(sizes: Floats, groups: ArrayLike | Sequence[Any] | None) -> float:
+    return len(sizes) - 1.0 if groups is None else cluster_degrees(sizes)
+
+
+def _distances(sums: Floats, sizes: Floats, mean: float) -> Iterator[tuple[Floats, Floats]]:
+    """Each unit's share r of the distance from the mean, and its share of the values; a piece of them at a time."""
+    total = float(sizes.sum())
+    for start in range(0, len(sums), PIECE):
+        piece = slice(start, start + PIECE)
+        yield (sums[piece] - sizes[piece] * mean) / total, sizes[piece] / total
 
 
 def combined(spreads: Sequence[Spread], reach: float = 1.0) -> Spread:
@@ -303,10 +320,14 @@ def skewed_t(values: Floats, groups: ArrayLike | Sequence[Any] | None = None) ->
     """The same questions about values without a scale, such as seconds or tokens."""
     sums, sizes = sums_by_cluster(values, groups)
     spread = spread_of(values, groups)
-    squares = float((((sums - sizes * spread.mean) / sizes.sum()) ** 2).sum())
+    squares = sum(float((distances**2).sum()) for distances, _ in _distances(sums, sizes, spread.mean))
     # the spread of equal values is rounding, not information
     typical = math.sqrt(squares * len(sums)) if len(sums) > 1 else 0.0
-    return skewed_t_of(spread, squares if typical > 1e-12 * float(np.abs(values).max(initial=0.0)) else 0.0)
+    return skewed_t_of(spread, squares if typical > 1e-12 * _largest(values) else 0.0)
+
+
+def _largest(values: Floats) -> float:
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def skewed_t_of(spread: Spread, squares: float) -> SkewedT:

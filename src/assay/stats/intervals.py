@@ -171,7 +171,7 @@ def robust_error(sums: Floats, sizes: Floats) -> float:
 def sums_by_cluster(values: Floats, groups: ArrayLike | Sequence[Any] | None) -> tuple[Floats, Floats]:
     """Every cluster's sum and size; without groups every value is a cluster."""
     if groups is None:
-        return values, np.ones(len(values))
+        return values, np.broadcast_to(1.0, len(values))
     return _by_code(values, *cluster_codes(groups, len(values)))
 
 
