@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from assay.costs.prices import KEPT, Prices, find_prices
 from assay.results.board.board_types import level_of_file
 from assay.run_config import RunConfig
 from assay.run_file import read_run_file
+from assay.text.wording import hint, nearest
 
 GROUP = "group"
 """The metadata key whose values cluster samples unless another is named."""
@@ -77,6 +78,18 @@ def view_of_results(sources: Sequence[Path | str], level: float | None = None) -
 def missing_key(flag: str, key: str) -> str:
     """The notice that a flag names a key that no sample has."""
     return f"{flag} {key if key.startswith('sample.') else f'metadata.{key}'}: no sample has this key"
+
+
+def key_hint(key: str, known: Iterable[str]) -> str:
+    """The nearest key, by its own name where nothing is near to the whole of it: `topc` means `sample.topic`."""
+    by_name = {item.rpartition(".")[2]: item for item in known}
+    near = nearest(key.rpartition(".")[2], by_name)
+    return hint(key, known, "Keys") if near is None else f"Did you mean `{nearest(key, known) or by_name[near]}`?"
+
+
+def keys_in(metadata: Mapping[str, object]) -> Iterator[str]:
+    for name, value in metadata.items():
+        yield from (f"{name}.{inner}" for inner in value) if isinstance(value, dict) else (name,)
 
 
 def missing_group(view: View, groupless: Sequence[bool]) -> list[str]:

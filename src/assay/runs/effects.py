@@ -6,7 +6,7 @@ not a table: its models and solvers say what they do, and what a task sets itsel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -18,13 +18,13 @@ from assay.core.task import Task
 from assay.core.types import PartSpec, Request
 from assay.datasets.content import is_elsewhere
 from assay.models.layers.cached import is_wanted
-from assay.results.report_settings import metadata_value
+from assay.results.report_settings import key_hint, keys_in, metadata_value
 from assay.run_config import RunConfig
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove, OwnCode, is_own
 from assay.setting import AppliesTo, flag_of, settings_of
 from assay.tasks.descriptions import runs_programs
-from assay.text.wording import few, hint, nearest
+from assay.text.wording import few
 
 KNOWN_KEYS = 1000
 """Samples of a task whose keys are offered when a key is misspelt."""
@@ -216,15 +216,8 @@ def _why_no_key(run: PlannedParts, name: str) -> str | None:
     for key in [value] if isinstance(value, str) else value:
         known: dict[str, None] = {}
         if not any(_has_key(task, key, known) for task in run.tasks):
-            return f"no sample has the key `{key}`. {_key_hint(key, known)}"
+            return f"no sample has the key `{key}`. {key_hint(key, known)}"
     return None
-
-
-def _key_hint(key: str, known: Iterable[str]) -> str:
-    """The nearest key, by its own name where nothing is near to the whole of it: `topc` means `sample.topic`."""
-    by_name = {item.rpartition(".")[2]: item for item in known}
-    near = nearest(key.rpartition(".")[2], by_name)
-    return hint(key, known, "Keys") if near is None else f"Did you mean `{nearest(key, known) or by_name[near]}`?"
 
 
 def _has_key(task: Task, key: str, known: dict[str, None]) -> bool:
@@ -235,13 +228,8 @@ def _has_key(task: Task, key: str, known: dict[str, None]) -> bool:
         if metadata_value(slices, key) is not None:
             return True
         if number < KNOWN_KEYS:
-            known |= dict.fromkeys(_keys_in(slices))
+            known |= dict.fromkeys(keys_in(slices))
     return False
-
-
-def _keys_in(slices: Mapping[str, object]) -> Iterator[str]:
-    for name, value in slices.items():
-        yield from (f"{name}.{inner}" for inner in value) if isinstance(value, dict) else (name,)
 
 
 _REASONS: Mapping[AppliesTo, Callable[[PlannedParts, str], str | None]] = {

@@ -47,7 +47,17 @@ def test_an_identifier_is_no_slice(tmp_path: Path) -> None:
     assert board.tasks[0].slices == [] or {each.by for each in board.tasks[0].slices} == {"nothing"}
     assert board.notices == [
         "--by metadata.id: more than 200 different values are no slices; none are shown",
-        "--by metadata.nothing: no sample has this key",
+        "--by metadata.nothing: no sample has this key. Keys: id",
+    ]
+
+
+def test_a_misspelt_key_names_the_nearest(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 9, metadata=lambda n: {"about": {"topic": n % 3}, "level": n})
+    run_into(tmp_path / "run", tasks, Adder())
+    board = build_leaderboard(tmp_path / "run", View(by=("topc", "levle")))
+    assert board.notices == [
+        "--by metadata.topc: no sample has this key. Did you mean `about.topic`?",
+        "--by metadata.levle: no sample has this key. Did you mean `level`?",
     ]
 
 

@@ -23,7 +23,7 @@ from assay.results.board.stretches import NAMED_IN_ANSWERS
 from assay.results.board.weak_passes import grade_of, is_weak_pass
 from assay.results.measure import Measure, measure_of, values_by
 from assay.results.outcomes import failures_of, timed_out
-from assay.results.report_settings import View, metadata_value
+from assay.results.report_settings import View, keys_in, metadata_value
 from assay.stats.score_table import ScoreTable
 from assay.tasks.descriptions import described_ranges
 
@@ -139,6 +139,8 @@ class TaskTable:
     """How often answers name each model or `system_fingerprint`, where they do."""
     too_many: set[str] = field(default_factory=set)
     """Metadata keys with too many values to be slices."""
+    other_keys: dict[str, None] = field(default_factory=dict)
+    """Keys that samples have instead of one to slice by, for whoever misspelt it."""
 
     def add(self, line: AttemptLine, view: View) -> None:
         self.latencies.add(line.seconds)
@@ -215,6 +217,8 @@ class TaskTable:
             return
         tables = self.slices.setdefault(key, {})
         value = metadata_value(line.metadata, key)
+        if value is None and len(self.other_keys) < MOST:
+            self.other_keys.update(dict.fromkeys(keys_in(line.metadata)))
         name = NO_VALUE if value is None else value
         if name not in tables and len(tables) >= MOST:
             self.too_many.add(key)

@@ -50,7 +50,7 @@ from assay.results.board.variance_parts import cost_of_all, variance_row
 from assay.results.measure import Measure, headline_of, measures_of, runs_code
 from assay.results.metric_label import metric_label
 from assay.results.per_example import PerExample, read_examples
-from assay.results.report_settings import View, missing_group, missing_key, view_of
+from assay.results.report_settings import View, key_hint, missing_group, missing_key, view_of
 from assay.results.server_template import template_notices
 from assay.run_file import RunFile, read_run_file
 from assay.stats.failure_bounds import whole_bounds, with_bounds
@@ -448,7 +448,8 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
         if any(key in table.too_many for table in tables.values()):
             notices.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
         elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
-            notices.append(missing_key("--by", key))
+            known = dict.fromkeys(name for table in tables.values() for name in table.other_keys)
+            notices.append(f"{missing_key('--by', key)}. {key_hint(key, known)}")
     scores = [each for table in tables.values() for each in table.tables.values()]
     return notices + missing_group(view, [score.groupless for score in scores])
 
