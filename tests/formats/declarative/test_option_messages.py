@@ -336,8 +336,15 @@ def _without(folder: Path, message: str) -> str:
     return message.replace(f"{folder}/", "").replace(str(folder), "FOLDER")
 
 
+def file_beside_its_datasets(folder: Path) -> Path:
+    """Where the files are written: those that they read are there."""
+    for key in ("d", "countries", "people", "train", "some-word"):
+        (folder / f"{key}.jsonl").write_text("{}\n")
+    return folder / "file.yaml"
+
+
 def everything(folder: Path) -> dict[str, str]:
-    path = folder / "file.yaml"
+    path = file_beside_its_datasets(folder)
     return {name: reported(path, in_a_file(reference, part)) for name, reference, part in files()}
 
 
@@ -378,7 +385,7 @@ def test_the_store_names_every_file_that_can_be_generated() -> None:
 
 def test_an_excerpt_of_the_files_gets_the_messages_that_it_got(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    known, path = stored(), tmp_path / "file.yaml"
+    known, path = stored(), file_beside_its_datasets(tmp_path)
     for name, reference, part in Random(29).sample(list(files()), 150):
         assert (name, *in_short(name, reported(path, in_a_file(reference, part)))) == (name, *known[name])
 

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
+from assay.formats.declarative.parameter_types import PARAMETER_TYPES
 from assay.formats.declarative.records import Options, Parameter
 from assay.formats.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, Report
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
@@ -215,8 +216,7 @@ def _as_parameter(value: Plain, parameter: Parameter | None) -> Plain:
         return value
     if isinstance(value, str):
         return _typed(value, parameter)
-    texts = parameter.type in ("string", "model", "dataset", "dataset_column", "categorical", "task_result")
-    if texts and isinstance(value, (int, float)):
+    if PARAMETER_TYPES[parameter.type].values in ("string", None) and isinstance(value, (int, float)):
         return msgspec.json.encode(value).decode()
     return value
 
@@ -229,7 +229,7 @@ def _typed(text: str, parameter: Parameter) -> Plain:
     if several and not text.lstrip().startswith("["):
         items = [item.strip() for item in text.split(",") if item.strip()]
         return [item if parameter.dtype == "string" else _json(item) for item in items]
-    if several or kind in ("float", "int", "boolean", "dict"):
+    if several or PARAMETER_TYPES[kind].values not in ("string", None):
         return _json(text)
     return text
 

@@ -35,9 +35,7 @@ def _source(name: str) -> ObjectOf | None:
 _TYPES = (*CALLED_OTHERWISE, *(name for name in CATALOG["dataset"] if name not in CALLED_OTHERWISE.values()))
 SOURCE = Tagged(
     "dataset source",
-    PartTypes(
-        (*CALLED_OTHERWISE, *(name for name in CATALOG["dataset"] if name not in CALLED_OTHERWISE.values())), _source
-    ),
+    PartTypes(_TYPES, _source),
     kind="dataset",
     own=ObjectOf("a source", "A dataset of an installed package or your own.", {"type": Field(Text())}),
     refused=dict.fromkeys(

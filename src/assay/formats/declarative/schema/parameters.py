@@ -2,73 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from assay.formats.declarative.config_spec import value_problem
 from assay.formats.declarative.from_annotations import an, object_of, word
+from assay.formats.declarative.parameter_types import PARAMETER_TYPES
 from assay.formats.declarative.records import Parameter, record
 from assay.formats.declarative.shape import Fields, ObjectOf, PartTypes, Report, Tagged
 from assay.formats.declarative.yaml_reader import FieldPath
 from assay.part_options import PartInfo
 
-
-class _Type(NamedTuple):
-    """A type of parameter: what it is, what JSON calls its values, an example, and the fields of it alone."""
-
-    doc: str
-    values: str | None
-    example: str
-    own: tuple[str, ...] = ()
-
-
-_TYPES = {
-    "float": _Type(
-        "A number.",
-        "number",
-        "key: threshold, display_name: Threshold, default_value: 0.5, min: 0, max: 1",
-        ("min", "max"),
-    ),
-    "int": _Type(
-        "A whole number.",
-        "integer",
-        "key: best, display_name: Best mark, default_value: 5, min: 2, max: 10",
-        ("min", "max"),
-    ),
-    "boolean": _Type("true or false.", "boolean", "key: strict, display_name: Strict, default_value: false"),
-    "string": _Type(
-        "A text.",
-        "string",
-        "key: tone, display_name: Tone, default_value: polite",
-        ("string_kind", "examples", "default_file_content"),
-    ),
-    "model": _Type(
-        "The key of a model.",
-        "string",
-        "key: judge_model, display_name: Judge, default_value: judge, usage: judge_model",
-        ("usage",),
-    ),
-    "dataset": _Type("The key of a dataset.", "string", "key: rows, display_name: Rows, default_value: questions"),
-    "dataset_column": _Type("The name of a column.", "string", "key: column, display_name: Column"),
-    "list": _Type(
-        "A list of one kind of value.",
-        "array",
-        "key: columns, display_name: Columns, dtype: string, default_value: [name, email]",
-        ("dtype",),
-    ),
-    "categorical": _Type(
-        "One of the allowed values, or several of them.",
-        None,
-        "key: language, display_name: Language, allowed_values: [en, de], default_value: en",
-        ("allowed_values", "multiple", "values_mapping"),
-    ),
-    "dict": _Type(
-        "A mapping from names to one kind of value.",
-        "object",
-        "key: weights, display_name: Weights, value_dtype: float, default_value: {good: 1.0, bad: 0.0}",
-        ("value_dtype",),
-    ),
-    "task_result": _Type("The key of a task's result.", "string", "key: earlier, display_name: Earlier run"),
-}
 _COMMON = ("type", "key", "display_name", "description", "default_value", "nullable")
 
 
@@ -86,7 +27,7 @@ def _within_limits(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 def _parameter(name: str) -> ObjectOf:
-    kind = _TYPES[name]
+    kind = PARAMETER_TYPES[name]
     default = {"properties": {"default_value": {"type": [kind.values, "null"]}}}
     return object_of(
         Parameter,
@@ -99,4 +40,4 @@ def _parameter(name: str) -> ObjectOf:
     )
 
 
-CONFIG_PARAMETER = Tagged("parameter type", PartTypes(_TYPES, _parameter))
+CONFIG_PARAMETER = Tagged("parameter type", PartTypes(PARAMETER_TYPES, _parameter))
