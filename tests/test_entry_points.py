@@ -82,6 +82,14 @@ class MineExecutor:
         raise assay.UsageError(f"mine has {cluster.workers} workers")
 
 
+class MineSandbox:
+    def start_here(self):
+        raise OSError("mine is out")
+
+    async def aclose(self):
+        pass
+
+
 def mine_report_section(runs):
     return [Heading(2, "Said by mine"), Sentence(("of ", Span(runs[0].name, "code"))), Items(["<one>"])]
 

@@ -36,6 +36,7 @@ CHANGES_A_RESULT = {
     "keep_thinking": True,
     "too_long": "cut-left",
     "repeat": 2,
+    "sandbox": "elsewhere",
     "limit": 3,
     "prompt": "polite",
     "cell": {"judge": "judge=mild"},

@@ -40,6 +40,9 @@ PANEL = (JUDGES, "rule", "labels")
 POSTPROCESS = "postprocess_snippet"
 """The option of scorers that score the parts into which the author's Python splits an answer."""
 
+LOCAL_SANDBOX = "local"
+"""assay's own sandbox, on this machine."""
+
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
         "exact_match": "assay.metrics.text:exact_match",
@@ -237,6 +240,9 @@ CATALOG: dict[str, dict[str, str]] = {
     "command": {},
     "executor": {
         "ray": "assay.runs.ray_cluster:RayExecutor",
+    },
+    "sandbox": {
+        LOCAL_SANDBOX: "assay.sandbox.pool:Sandbox",
     },
     "listener": {
         "mlflow": "assay.runs.log_to.mlflow:MLflow",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def group_of(kind: str) -> str:
     """The entry points under which packages publish parts of a kind: `assay.metrics`, `assay.post_processes`, …"""
-    return f"assay.{kind}{'es' if kind.endswith('s') else 's'}"
+    return f"assay.{kind}{'es' if kind.endswith(('s', 'x')) else 's'}"
 
 
 def entry_points_of(kind: str) -> dict[str, EntryPoint]:

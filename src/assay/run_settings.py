@@ -63,6 +63,9 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
              "cut-left for lm-eval: tasks, fail for others)")] = None
     repeat: Annotated[int, Setting(Purpose.RESULT, AppliesTo.REPEATS, bound=AT_LEAST_1),
         Flag("--repeat N", "attempts per sample (default {default})", everyday=True)] = 1
+    sandbox: Annotated[str | None, Setting(Purpose.RESULT, AppliesTo.PROGRAMS),
+        Flag("--sandbox NAME", "what judges model-written code: local (the default, assay's own), an installed "
+             "sandbox, or your own `module:name`", none_word="local")] = None
     limit: Annotated[int | None, Setting(Purpose.RESULT, bound=AT_LEAST_1),
         Flag("--limit N", "only the first N samples of each task", everyday=True)] = None
     only: Annotated[dict[str, tuple[str, ...]] | None, Setting(Purpose.RESULT)] = None

@@ -59,6 +59,7 @@ VALUES: dict[str, Any] = {
     "include_per_example": True,
     "allow_broken_tests": True,
     "min_sandbox": "U",
+    "sandbox": "assay.sandbox.pool:Sandbox",
 }
 """A value for each setting that must have an effect or be refused."""
 HOLDS_ANYWAY = {

@@ -16,6 +16,7 @@ from assay.pages.documents.more_tables import outcome_table
 from assay.pages.markdown import markdown
 from assay.scorers import code_exec as module
 from assay.scorers.code_exec import code_exec
+from assay.scorers.shared_sandbox import SharedSandboxes
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
 
@@ -129,7 +130,8 @@ def test_only_so_many_checks_are_recorded() -> None:
 
 @linux
 def test_scorers_share_a_sandbox_and_the_last_one_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_shared", module._Shared(module._shared._make))
+    shared = SharedSandboxes()
+    monkeypatch.setattr(module, "SHARED", shared)
 
     async def use() -> None:
         one, other = code_exec("a"), code_exec("b")
@@ -137,10 +139,10 @@ def test_scorers_share_a_sandbox_and_the_last_one_ends_it(monkeypatch: pytest.Mo
         assert other.start_here() == report
         assert one._sandbox() is other._sandbox()
         await one.aclose()
-        assert module._shared._sandboxes
+        assert shared._sandboxes
         await other.aclose()
         await other.aclose()
-        assert not module._shared._sandboxes
+        assert not shared._sandboxes
 
     asyncio.run(use())
 
@@ -192,12 +194,13 @@ def test_a_host_that_cannot_confine_refuses_the_task(monkeypatch: pytest.MonkeyP
 def test_of_the_minimum_tiers_of_run_and_task_the_stricter_one_holds() -> None:
     class Context:
         min_sandbox = "c"
+        sandbox = None
 
-    assert code_exec("k", context=Context())._min_tier == "C"
-    assert code_exec("k", context=Context(), min_tier="A")._min_tier == "A"
-    assert code_exec("k", context=Context(), min_tier="D")._min_tier == "C"
-    assert code_exec("k", min_tier="A")._min_tier == "A"
-    assert code_exec("k")._min_tier == "B"
+    assert code_exec("k", context=Context())._wanted.min_tier == "C"
+    assert code_exec("k", context=Context(), min_tier="A")._wanted.min_tier == "A"
+    assert code_exec("k", context=Context(), min_tier="D")._wanted.min_tier == "C"
+    assert code_exec("k", min_tier="A")._wanted.min_tier == "A"
+    assert code_exec("k")._wanted.min_tier == "B"
 
 
 @linux

@@ -62,6 +62,7 @@ def all_words() -> list[SubcommandWords]:
     from assay.tasks.load import BUILT_IN
 
     named = {"--model": catalog.names("model"), "--executor": ["local", *catalog.names("executor")]}
+    named["--sandbox"] = catalog.names("sandbox")
     besides = {
         "list": [*catalog.CATALOG, *BUILT_IN],
         "show": [*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))],

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--run-dir DIR", "folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
     add_settings(parser, TaskSettings, "allow_outside")
-    add_settings(parser, RunSettings, "score_workers", "trust")
+    add_settings(parser, RunSettings, "score_workers", "trust", "sandbox")
     add_form_arguments(parser, json="the leaderboard as JSON on stdout")
     switch(parser, "--judges", "call the judges whose verdicts no longer stand, or failed; without, no model is called")
     add_settings(parser, RunSettings, *OF_JUDGES, needs="--judges")
@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
 
     given = given_settings(options, RunSettings)
     workers = given.get("score_workers")
-    of_judges = {name: value for name, value in given.items() if name in (*OF_JUDGES, "prices")}
-    check_settings(RunConfig(score_workers=workers, **of_judges), flag_of_run)
+    settings = {name: value for name, value in given.items() if name in (*OF_JUDGES, "prices", "sandbox")}
+    check_settings(RunConfig(score_workers=workers, **settings), flag_of_run)
     parameters = task_parameters(options)
     use_project_prices()
     run = Path(run_named(options.run))
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         trust=bool(options.trust),
         score_workers=workers,
         judges=options.judges,
-        settings=of_judges,
+        settings=settings,
         view=view_of_run(options, run),
         progress=progress_of(options),
         command=["assay", *sys.argv[1:]],

@@ -86,8 +86,10 @@ def _value(field: SettingField, given: Any) -> Any:
         return (json_values if get_args(kind)[1] is Any else key_texts)(given, flag.name)
     if get_origin(kind) is tuple:
         return tuple(given if flag.separator is None else filter(None, map(str.strip, given.split(flag.separator))))
-    if flag.none_word is not None:
+    if flag.none_word is not None and kind is not str:
         return _number_or(flag.none_word, given, flag.name)
+    if given == flag.none_word:
+        return None
     return given * flag.unit if flag.unit != 1 else given
 
 

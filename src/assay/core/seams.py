@@ -92,6 +92,7 @@ class BuildContext:
     model_for: Callable[..., Model] | None = None
     """Builds another model, such as a judge or a user simulator, from its name and options."""
     min_sandbox: str | None = None
+    sandbox: str | None = None
     timeout_seconds: float | None = None
     """The user's time limit for one answer, and for scoring it; None: the part's own default."""
     judge_retries: int = JUDGE_RETRIES

@@ -106,6 +106,7 @@ class BuiltTasks:
         self._context = BuildContext(
             model_for=model_for,
             min_sandbox=config.min_sandbox,
+            sandbox=config.sandbox,
             timeout_seconds=config.timeout_seconds,
             judge_retries=config.judge_retries,
             cost_of=self.cost_of,

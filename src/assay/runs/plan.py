@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 import msgspec
 
 from assay import catalog
-from assay.catalog import dataset_info, solver_needs, unknown_name
+from assay.catalog import dataset_info, resolve, solver_needs, unknown_name
 from assay.core.describe import Whole
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
@@ -113,6 +113,7 @@ class RunKeywords(TypedDict, total=False):
     allow_bad_tasks: bool
     allow_broken_tests: bool
     min_sandbox: str | None
+    sandbox: str | None
     trust: bool
 
 
@@ -159,6 +160,8 @@ def check_settings(config: RunConfig, called: Callable[[str], str] = str) -> Non
         if config.min_sandbox.upper() not in STRONGEST_FIRST:
             known = ", ".join(sorted(STRONGEST_FIRST))
             raise UsageError(f"{called('min_sandbox')} must be one of {known}, got {config.min_sandbox}")
+    if config.sandbox is not None:
+        resolve("sandbox", config.sandbox, own_code=True)
 
 
 def read_tasks(

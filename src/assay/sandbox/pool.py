@@ -29,15 +29,12 @@ from assay.sandbox.judge import judge, plan_of
 from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program, Stdout, TestProgram
 from assay.sandbox.rehearsal import SOUND, Rehearsal, refusal, rehearse
 from assay.sandbox.session import CancelledRunError, ExhaustedError
-from assay.sandbox.tiers import RejectedPlan, SandboxReport
+from assay.sandbox.tiers import DEFAULT_MIN_TIER, RejectedPlan, SandboxReport
 from assay.sandbox.trial import BrokenUnderCandidateError
 from assay.sandbox.zygote import Zygote, ZygoteError
 
 RESTART_AFTER = 1_000
 """Children that a zygote forks before it is replaced by a fresh one."""
-
-DEFAULT_MIN_TIER = "B"
-
 
 Judge = Callable[[Program, Plan | None, Limits, Zygote, int], Outcome | Rehearsal]
 

@@ -1,4 +1,8 @@
-"""The seam between a sandbox and what has programs judged in it: another way to confine them needs these methods."""
+"""The seam between a sandbox and what has programs judged in it: a part of the catalog, of the kind `sandbox`.
+
+Another way to confine programs needs these methods, is made without arguments or with a `min_tier`, and is chosen by
+the user alone (`--sandbox`). `assay.testing.check_sandbox` tries it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,7 @@ from assay.sandbox.tiers import SandboxReport
 
 
 class RunsPrograms(Protocol):
-    """Runs untrusted programs, each apart from all others and from this process. `sandbox/pool.py` has the one for
-    this machine.
-    """
+    """Runs untrusted programs, each apart from all others and from this process; `sandbox/pool.py` has assay's own."""
 
     def start_here(self) -> None:
         """Start it, blocking. `SandboxRefusedError` where this machine cannot confine programs as strictly as asked."""

@@ -9,10 +9,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from assay.catalog import LOCAL_SANDBOX
 from assay.core.errors import UsageError
 
 ALLOW_UNSANDBOXED = "ASSAY_ALLOW_UNSANDBOXED"
 STRONGEST_FIRST = ("A", "C", "B", "D", "M", "U")
+DEFAULT_MIN_TIER = "B"
 
 DESCRIPTIONS = {
     "A": "full",
@@ -65,6 +67,8 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
     tier: str
     description: str
     layers: dict[str, str]
+    sandbox: str = LOCAL_SANDBOX
+    """The name that it was chosen by: assay's own, or another one that the user has named."""
     canaries: tuple[Canary, ...] = ()
     tried: tuple[RejectedPlan, ...] = ()
     """Stronger plans that failed, and why."""
@@ -76,8 +80,9 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
         """The report on one line."""
         layers = ", ".join(name for name, state in self.layers.items() if state.startswith("ok"))
         held = sum(canary.holds for canary in self.canaries)
+        name = "" if self.sandbox == LOCAL_SANDBOX else f"`{self.sandbox}`, "
         return (
-            f"sandbox tier {self.tier} ({self.description}); layers: {layers or 'none'}; "
+            f"sandbox {name}tier {self.tier} ({self.description}); layers: {layers or 'none'}; "
             f"canaries {held}/{len(self.canaries)}; {self.workers} worker{'' if self.workers == 1 else 's'}"
         )
 
@@ -94,15 +99,32 @@ def strictest(*asked_for: str | None) -> str | None:
     return min(given, key=lambda tier: "".join(STRONGEST_FIRST).find(tier), default=None)
 
 
-def plans_for_this_host(min_tier: str) -> list[dict[str, Any]]:
-    """The plans worth trying, strongest first; `UsageError` where the system has none that is allowed."""
-    if min_tier not in STRONGEST_FIRST:
+def unmet(tier: str, asked_for: str | None) -> str:
+    """What a sandbox of another is, in words, where it is weaker than asked for; empty where it is not.
+
+    A tier that assay does not know may be as good as any, and meets nothing that is asked for by name.
+    """
+    wanted = asked_for or DEFAULT_MIN_TIER
+    if tier not in STRONGEST_FIRST:
+        return "" if asked_for is None else f"of tier {tier}, of which assay cannot say that it meets tier {wanted}"
+    weaker = STRONGEST_FIRST.index(tier) > STRONGEST_FIRST.index(wanted)
+    return f"of tier {tier}, and tier {wanted} or better is asked for" if weaker else ""
+
+
+def refuse_unallowed(min_tier: str | None) -> None:
+    """`UsageError` for a tier that does not exist, or that takes more than its name to be allowed."""
+    if min_tier is not None and min_tier not in STRONGEST_FIRST:
         raise UsageError(f"min_tier: unknown sandbox tier `{min_tier}`; known: {', '.join(STRONGEST_FIRST)}")
     if min_tier == "U" and os.environ.get(ALLOW_UNSANDBOXED) != "1":
         raise SandboxRefusedError(
             "running model-written code without a sandbox needs min_tier U and also the environment variable "
             f"{ALLOW_UNSANDBOXED}=1"
         )
+
+
+def plans_for_this_host(min_tier: str) -> list[dict[str, Any]]:
+    """The plans worth trying, strongest first; `UsageError` where the system has none that is allowed."""
+    refuse_unallowed(min_tier)
     if sys.platform == "win32":
         raise SandboxRefusedError(
             "code_exec cannot confine programs on Windows; run assay inside WSL2, where the full tier works"

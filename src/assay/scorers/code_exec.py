@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
@@ -24,7 +23,6 @@ from assay.sandbox import (
     Limits,
     Outcome,
     Program,
-    Sandbox,
     SandboxRefusedError,
     SandboxReport,
     Stdout,
@@ -33,12 +31,11 @@ from assay.sandbox import (
 )
 from assay.sandbox.asked_for import undefined_name
 from assay.sandbox.judge import plan_of
-from assay.sandbox.pool import DEFAULT_MIN_TIER
 from assay.sandbox.programs import BROKEN_TEST
 from assay.sandbox.seam import RunsPrograms
-from assay.sandbox.tiers import strictest
 from assay.scorers.judging.rehearsed import TestProblem
 from assay.scorers.over_row import LookedAt, over_row
+from assay.scorers.shared_sandbox import SHARED, WantedSandbox, wanted_sandbox
 
 MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
@@ -57,7 +54,7 @@ class CodeExec:
         *,
         rule: str,
         shape: str | None,
-        min_tier: str,
+        wanted: WantedSandbox,
         limits: Limits,
         unsplittable: Literal["refuse", "weak"],
         all_or_nothing: bool = False,
@@ -69,7 +66,7 @@ class CodeExec:
         self._all_or_nothing = all_or_nothing
         self._rule = rule
         self._shape = shape
-        self._min_tier = min_tier
+        self._wanted = wanted
         self._limits = limits
         self._unsplittable = unsplittable
         self._imports = imports
@@ -144,13 +141,13 @@ class CodeExec:
         """Release the shared sandbox; the last scorer to release it closes it."""
         if self._holds_sandbox:
             self._holds_sandbox = False
-            await _shared.release(self._min_tier)
+            await SHARED.release(self._wanted)
 
     def _sandbox(self) -> RunsPrograms:
         if not self._holds_sandbox:
             self._holds_sandbox = True
-            _shared.hold(self._min_tier)
-        return _shared.sandbox(self._min_tier)
+            SHARED.hold(self._wanted)
+        return SHARED.sandbox(self._wanted)
 
     def _program(self, code: str, sample: Sample) -> Program:
         shape = self._shape or _shape_of(sample)
@@ -327,7 +324,7 @@ def code_exec(
         key,
         rule=post_process,
         shape=shape or next((implied for name, implied in _SHAPE_OF.items() if templates[name] is not None), None),
-        min_tier=strictest(min_tier, context.min_sandbox) or DEFAULT_MIN_TIER,
+        wanted=wanted_sandbox(context.sandbox, min_tier, context.min_sandbox),
         limits=_limits(cpu_seconds, memory_mb),
         unsplittable=unsplittable,
         all_or_nothing=all_or_nothing,
@@ -359,34 +356,6 @@ def _refuse_unknown(post_process: str, shape: str | None, unsplittable: str) -> 
         raise UsageError(f"shape: unknown shape `{shape}`; known are {', '.join(SHAPES)}")
     if unsplittable not in ("refuse", "weak"):
         raise UsageError(f"unsplittable: is `{unsplittable}`; must be refuse or weak")
-
-
-class _Shared:
-    """One sandbox per process and minimum tier, started when first needed, closed when nothing uses it."""
-
-    def __init__(self, make: Callable[[str], RunsPrograms]) -> None:
-        self._make = make
-        self._pid = os.getpid()
-        self._sandboxes: dict[str, RunsPrograms] = {}
-        self._holders: dict[str, int] = {}
-
-    def hold(self, min_tier: str) -> None:
-        if self._pid != os.getpid():  # a forked process has none of the parent's threads
-            self.__init__(self._make)  # type: ignore[misc]  # start over, as a new process should
-        self._holders[min_tier] = self._holders.get(min_tier, 0) + 1
-
-    def sandbox(self, min_tier: str) -> RunsPrograms:
-        if min_tier not in self._sandboxes:
-            self._sandboxes[min_tier] = self._make(min_tier)
-        return self._sandboxes[min_tier]
-
-    async def release(self, min_tier: str) -> None:
-        self._holders[min_tier] -= 1
-        if self._holders[min_tier] == 0 and min_tier in self._sandboxes:
-            await self._sandboxes.pop(min_tier).aclose()
-
-
-_shared = _Shared(lambda min_tier: Sandbox(min_tier=min_tier))
 
 
 def _shape_of(sample: Sample) -> str:

@@ -95,6 +95,7 @@ class ProcessHost(ScoringHost):
             models=[model.name for model in moved.models],
             task=context.task,
             min_sandbox=context.min_sandbox,
+            sandbox=context.sandbox,
             timeout_seconds=context.timeout_seconds,
             judge_retries=context.judge_retries,
             paces=context.paces,

@@ -43,6 +43,7 @@ class ScorerToBuild(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The names of the models that it is given, in the order it asks for them."""
     task: str = ""
     min_sandbox: str | None = None
+    sandbox: str | None = None
     timeout_seconds: float | None = None
     judge_retries: int = 0
     paces: Mapping[str, Mapping[str, Any]] = {}
@@ -188,6 +189,7 @@ class ScoringWorker:
             own_code=True,
             model_for=model_for,
             min_sandbox=wanted.min_sandbox,
+            sandbox=wanted.sandbox,
             timeout_seconds=wanted.timeout_seconds,
             judge_retries=wanted.judge_retries,
             task=wanted.task,

@@ -14,6 +14,7 @@ from assay.testing.dataset import check_dataset
 from assay.testing.metric import check_metric
 from assay.testing.model import Exam, check_model, check_model_wrapper
 from assay.testing.post_process import check_post_process
+from assay.testing.sandbox import check_sandbox
 from assay.testing.scorer import check_scorer
 from assay.testing.scripted import ScriptedModel, context_with
 from assay.testing.solver import check_solver
@@ -28,6 +29,7 @@ __all__ = [
     "check_model",
     "check_model_wrapper",
     "check_post_process",
+    "check_sandbox",
     "check_scorer",
     "check_solver",
     "context_with",

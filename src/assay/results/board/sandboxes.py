@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from assay.catalog import LOCAL_SANDBOX
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.run_file import RunFile
@@ -28,12 +29,18 @@ def sandbox_of(folder: Path, run_file: RunFile) -> dict[str, Any] | None:
 
 
 def sandbox_notices(sandbox: dict[str, Any] | None) -> list[str]:
-    """A notice where machines had different tiers."""
-    tiers = (sandbox or {}).get("machines", {})
-    if len(set(tiers.values())) < 2:
-        return []
-    listed = ", ".join(f"{machine} {tier}" for machine, tier in tiers.items())
-    return [f"model-written code ran in sandboxes of several tiers: {listed}"]
+    """Notices of a sandbox that is not assay's own, and where machines had different tiers."""
+    said = sandbox or {}
+    tiers, notices = said.get("machines", {}), []
+    if (name := said.get("sandbox", LOCAL_SANDBOX)) != LOCAL_SANDBOX:
+        notices.append(
+            f"model-written code ran in the sandbox `{name}`, which is not assay's own and gave the verdicts: "
+            f"tier {said.get('tier')} ({said.get('description')})"
+        )
+    if len(set(tiers.values())) > 1:
+        listed = ", ".join(f"{machine} {tier}" for machine, tier in tiers.items())
+        notices.append(f"model-written code ran in sandboxes of several tiers: {listed}")
+    return notices
 
 
 def _recorded(folder: Path) -> dict[str, dict[str, Any]]:

@@ -99,6 +99,11 @@ def rescore(
     seal = code_seal(tasks) if definitions is None else None
     trust = trust or (seal is not None and is_sealed(run, seal))
     require_trust(tasks, trust=trust, out_of_a_run=definitions is None)
+    if earlier.config.sandbox is not None and "sandbox" not in (settings or {}):
+        raise UsageError(
+            f"{run}: its programs ran in the sandbox `{earlier.config.sandbox}`, which only you can choose: use "
+            f"--sandbox {earlier.config.sandbox}, or --sandbox local"
+        )
     given = {**({"adaptive": False} if "concurrency" in (settings or {}) else {}), **(settings or {})}
     config = msgspec.structs.replace(earlier.config, score_workers=score_workers, **given)
     return run_blocking(
