@@ -33,7 +33,7 @@ class PartSpending:
             self._answers += spent.answers - spent.cached
 
     def may_begin(self) -> bool:
-        """Whether it has enough for one attempt more, beside those in flight."""
+        """Whether it has enough for one attempt more, in addition to those in flight."""
         if self._since is None:
             self._since = monotonic()
         self._check()

@@ -1,7 +1,7 @@
 """The sandboxes of a process: one for each that is asked for, assay's own or the one that the user has named.
 
 Whoever judges programs decides scores, so another sandbox is the user's choice alone: no task file names one. It is
-held to the tier that is asked for, and its report is recorded under the name that the user gave.
+refused where it is weaker than asked for, and its report is recorded under the name that the user gave.
 """
 
 from __future__ import annotations

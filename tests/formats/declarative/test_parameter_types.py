@@ -22,7 +22,7 @@ def parameter(name: str, **fields: Any) -> Parameter:
 def test_the_default_of_an_example_is_a_value_of_its_type(name: str) -> None:
     written = yaml.safe_load(f"{{{PARAMETER_TYPES[name].example}}}")
     default = written.get("default_value")
-    made = parameter(name, **{"value_dtype": written.get("value_dtype", "string")}, allowed_values=("en", "de"))
+    made = parameter(name, value_dtype=written.get("value_dtype", "string"), allowed_values=("en", "de"))
     values = PARAMETER_TYPES[name].values
     assert default is None or value_problem(made, default) is None
     assert default is None or values is None or isinstance(default, JSON_TYPES[values])
