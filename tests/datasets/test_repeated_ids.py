@@ -29,11 +29,12 @@ def test_a_repeated_id_is_reported_with_both_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "task.jsonl", ["a", "b", "c", "\\u0062", "d", "a"])
     with pytest.raises(UsageError) as caught:
         read_task_file(path)
-    first, second = str(caught.value).splitlines()
+    first, second, hint = str(caught.value).splitlines()
     assert "task.jsonl:4" in first
     assert "line 2" in first
     assert "task.jsonl:6" in second
     assert "line 1" in second
+    assert hint == "2 bad lines: fix them, or skip them with --allow-bad-tasks"
 
 
 def test_ids_that_only_share_a_checksum_are_no_repetition(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class JsonLinesSource:
         context.shots.refuse_folder(path)
         from assay.formats.folder.reader import read_task_file
 
-        return [read_task_file(path)]
+        return [read_task_file(path, allow_bad=context.allow_bad)]
 
 
 def looks_like_spec_file(path: Path) -> bool:

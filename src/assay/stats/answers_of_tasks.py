@@ -10,11 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from assay.overriding import override
-from assay.stats.guarded import Spread, combined, combined_open, scaled
+from assay.stats.guarded import SkewedT, Spread, combined, combined_open, scaled, unguarded
 from assay.stats.intervals import Floats, Interval
 from assay.stats.paired_evidence import (
     AnswerPairs,
     GuardedPairs,
+    JackknifePairs,
     OpenPairs,
     PairedEvidence,
     agreeing,
@@ -104,26 +105,38 @@ def combined_error(spreads: Sequence[Spread], sizes: Sequence[float]) -> tuple[f
 def evidence_of_tasks(
     tasks: Sequence[AnswerPairs | GuardedPairs | OpenPairs | ReplicatePairs], factors: Sequence[float] = ()
 ) -> AnswersOfTasks | GuardedPairs | OpenPairs:
-    """Right/wrong answers together, scores on a scale by a guarded t; without a guard where one has no scale.
+    """Right/wrong answers together, and a guarded t where any is a mean of scores on a scale; numbers beside it
+    that are made of all samples stand on that scale too, and add their spread. Without such a mean there is no guard.
 
     `factors` say how much each task counts in the mean, on average 1; without them all count alike.
     """
-    reach = 1.0
-    if len(set(factors)) > 1:
-        reach = max(factors)
-        tasks = [_counted(task, factor) for task, factor in zip(tasks, factors, strict=True)]
     answers = tuple(task for task in tasks if isinstance(task, AnswerPairs))
-    if len(answers) == len(tasks):
+    if len(answers) == len(tasks) and len(set(factors)) < 2:
         return AnswersOfTasks(answers)
-    scored = [task for task in tasks if isinstance(task, AnswerPairs | GuardedPairs)]
-    if len(scored) == len(tasks):
-        spreads, had = [item.spread for item in scored], [item.had for item in scored]
-        return GuardedPairs(combined(spreads, reach), had=combined(had, reach), reach=reach)
-    return OpenPairs(combined_open([task.spread for task in tasks]))
+    weights = factors or [1.0] * len(tasks)
+    ends = [pair for task in tasks if (pair := _on_scale(task)) is not None]
+    if len(ends) < len(tasks) or not any(isinstance(task, AnswerPairs | GuardedPairs) for task in tasks):
+        return OpenPairs(
+            combined_open([_counted(task.spread, weight) for task, weight in zip(tasks, weights, strict=True)])
+        )
+    moved, had = (
+        combined([scaled(pair[side], weight) for pair, weight in zip(ends, weights, strict=True)], max(weights))
+        for side in (0, 1)
+    )
+    return GuardedPairs(moved, had=had, reach=max(weights))
 
 
-def _counted(task: AnswerPairs | GuardedPairs | OpenPairs | ReplicatePairs, factor: float) -> GuardedPairs | OpenPairs:
-    """A task whose differences count this much: one right answer is no longer as good as another."""
-    if isinstance(task, OpenPairs | ReplicatePairs):
-        return OpenPairs(replace(task.spread, mean=task.spread.mean * factor, error=task.spread.error * factor))
-    return GuardedPairs(scaled(task.spread, factor), had=scaled(task.had, factor), reach=factor)
+def _on_scale(task: AnswerPairs | GuardedPairs | OpenPairs | ReplicatePairs) -> tuple[Spread, Spread] | None:
+    """The spreads of the difference and of what the first had, on the scale of the scores; None without a scale."""
+    if isinstance(task, AnswerPairs | GuardedPairs):
+        return task.spread, task.had
+    if isinstance(task, JackknifePairs | ReplicatePairs):
+        return unguarded(task.spread, task.difference), unguarded(task.spread, max(0.0, task.first))
+    return None
+
+
+def _counted(spread: Spread | SkewedT, factor: float) -> Spread | SkewedT:
+    """The spread of a task that counts this much."""
+    if isinstance(spread, SkewedT):
+        return replace(spread, mean=spread.mean * factor, error=spread.error * factor)
+    return scaled(spread, factor)

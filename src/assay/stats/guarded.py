@@ -107,6 +107,11 @@ def combined(spreads: Sequence[Spread], reach: float = 1.0) -> Spread:
     )
 
 
+def unguarded(moved: SkewedT, mean: float) -> Spread:
+    """A number with the spread of another, to which no single unit can be added."""
+    return Spread(mean=mean, second=moved.second, third=0.0, pad=0.0, degrees=moved.degrees, units=moved.units)
+
+
 def enlarged(spread: Spread, factor: float) -> Spread:
     """The spread of the mean of this many times as many units like these."""
     units = spread.units * factor

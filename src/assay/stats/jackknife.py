@@ -63,7 +63,8 @@ def compare_sums(
             skew=0.0,
             units=units,
             degrees=max(1.0, differ - 1.0),
-        )
+        ),
+        first=whole[0],
     )
     interval = evidence.interval(level)
     return PairedComparison(

@@ -371,6 +371,9 @@ class JackknifePairs(OpenPairs, frozen=True, tag=JACKKNIFE):
         "the score hangs on many of them"
     )
 
+    first: float
+    """The first's number, which could be lost."""
+
     @override
     def interval(self, level: float) -> Interval:
         interval = replace(self.spread.interval(level), method=JACKKNIFE)

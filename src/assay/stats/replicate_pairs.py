@@ -32,6 +32,8 @@ class ReplicatePairs(PairedEvidence, frozen=True, tag=REPLICATES):
     draws: tuple[float, ...]
     """In order."""
     units: int
+    first: float
+    """The first's number, which could be lost."""
 
     @property
     def spread(self) -> SkewedT:

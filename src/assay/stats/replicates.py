@@ -114,7 +114,7 @@ def _compared(
         return refused(f"in {1.0 - defined.mean():.0%} of the resamples one of the two has no score", level)
     first, second = first[defined], second[defined]
     differences = np.sort(second - first)
-    evidence = ReplicatePairs(after - before, tuple(differences.tolist()), units)
+    evidence = ReplicatePairs(after - before, tuple(differences.tolist()), units, first=before)
     interval = evidence.interval(level)
     return PairedComparison(
         n=n,

@@ -54,6 +54,22 @@ def test_a_folder_is_loaded_by_file_name_without_comments_and_blank_lines(tmp_pa
     }
 
 
+def test_bad_lines_are_left_out_and_counted_where_that_is_allowed(tmp_path: Path) -> None:
+    bad = [{**example(id="b"), "prompt": ""}, "{", example(id="c", metric="rouge_l")]
+    path = write(tmp_path, "a.jsonl", example(), bad[0], example(id="b"), *bad[1:], example(id="d"))
+    task = read_task_file(path, allow_bad=True)
+    assert (task.dataset.size, task.skipped_records) == (3, 3)
+    dataset = TaskFolderDataset(**task.dataset.options)
+    assert [sample.id for sample in dataset] == ["a-00", "b", "d"], "a bad line takes no good one of its id with it"
+    assert [sample.id for sample in dataset.walk_from(1)] == ["b", "d"]
+    assert len(dataset) == 3
+
+
+def test_a_file_without_a_good_line_is_refused_even_where_bad_ones_are_allowed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"a\.jsonl:1"):
+        read_task_file(write(tmp_path, "a.jsonl", "{"), allow_bad=True)
+
+
 def test_all_bad_lines_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     write(tmp_path, "a.jsonl", example(), "{", without("id"))
     write(tmp_path, "b.jsonl", example(metric="rogue_l"))
@@ -61,7 +77,8 @@ def test_all_bad_lines_of_all_files_are_reported_at_once(tmp_path: Path) -> None
     for load in (load_all_tasks, lambda folder: load_tasks([str(folder)])):
         with pytest.raises(UsageError) as caught:
             load(tmp_path)
-        starts = [line.removeprefix(f"{tmp_path}/")[:10] for line in str(caught.value).splitlines()]
+        lines = str(caught.value).splitlines()
+        starts = [line.removeprefix(f"{tmp_path}/")[:10] for line in lines if line.startswith(str(tmp_path))]
         assert starts == ["a.jsonl:2:", "a.jsonl:3:", "b.jsonl:1:", "c.jsonl: h"]
 
 

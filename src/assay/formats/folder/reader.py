@@ -75,12 +75,15 @@ def load_all_tasks(task_dir: Path | str) -> dict[str, list[Example]]:
     return tasks
 
 
-def read_task_file(path: Path | str) -> TaskDefinition:
-    """The task one file holds. `UsageError` names every bad line."""
-    outcome = _read(Path(path))
+def read_task_file(path: Path | str, *, allow_bad: bool = False) -> TaskDefinition:
+    """The task one file holds. `UsageError` names every bad line, unless `allow_bad`: then the good ones are the task,
+    and the bad ones are counted."""
+    outcome = _read(Path(path), allow_bad=allow_bad)
     if isinstance(outcome, TaskDefinition):
         return outcome
-    raise UsageError(_message(outcome))
+    lines = "line" if len(outcome) == 1 else "lines"
+    hint = "" if allow_bad else f"\n{len(outcome)} bad {lines}: fix them, or skip them with --allow-bad-tasks"
+    raise UsageError(_message(outcome) + hint)
 
 
 def task_files(task_dir: Path) -> list[Path]:
@@ -132,10 +135,14 @@ SIGNPOST_SAMPLES = 1024
 class TaskFolderDataset:
     """The samples of one task file, streamed from the file, or of `examples` that Python passed in its place."""
 
-    def __init__(self, path: Path | str = "", examples: Sequence[Mapping[str, Any]] | None = None) -> None:
+    def __init__(
+        self, path: Path | str = "", examples: Sequence[Mapping[str, Any]] | None = None, skip_bad: bool = False
+    ) -> None:
+        """`skip_bad`: bad lines of the file are passed over."""
         if not path and examples is None:
             raise UsageError("the samples of a task folder need the option `path`, or `examples`")
         self._path = Path(path)
+        self._skip_bad = skip_bad
         self._examples = None if examples is None else [msgspec.convert(example, Example) for example in examples]
         self._size = None if self._examples is None else len(self._examples)
 
@@ -151,6 +158,10 @@ class TaskFolderDataset:
         """The samples from this position on, without decoding those before it."""
         if self._examples is not None:
             yield from map(sample_of, self._examples[position:])
+            return
+        if self._skip_bad:
+            good = (outcome for outcome in iter_examples(self._path) if isinstance(outcome, Example))
+            yield from map(sample_of, islice(good, position, None))
             return
         offset, number = self._signposts[position // SIGNPOST_SAMPLES] if position >= SIGNPOST_SAMPLES else (0, 0)
         lines = read_lines(self._path, offset=offset, number=number)
@@ -186,7 +197,7 @@ def sample_of(example: Example) -> Sample:
     )
 
 
-def _read(path: Path) -> TaskDefinition | list[Problem]:
+def _read(path: Path, *, allow_bad: bool) -> TaskDefinition | list[Problem]:
     problems: list[Problem] = []
     first: Example | None = None
     content, lost = ContentHash(), LostWords()
@@ -199,14 +210,15 @@ def _read(path: Path) -> TaskDefinition | list[Problem]:
             if not _NAMES_FILES.isdisjoint(outcome.extras):
                 content.add_files(MediaFiles(path).digest(outcome.extras))
             lost.add(outcome.metric, outcome.id, outcome.targets)
-    if problems or first is None:
+    if first is None or (problems and not allow_bad):
         return problems
-    dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=content.hexdigest(), size=content.size)
+    options = {"path": str(path)} | ({"skip_bad": True} if problems else {})
+    dataset = DatasetSpec(use="task_folder", options=options, sha256=content.hexdigest(), size=content.size)
     definition = define_task(path.stem, first, dataset, source=str(path))
     provenance = Provenance(
         not_carried_over=tuple(_losses(path)), warnings=tuple(lost.warnings(str(path))), sample_field="id"
     )
-    return msgspec.structs.replace(definition, provenance=provenance)
+    return msgspec.structs.replace(definition, provenance=provenance, skipped_records=len(problems))
 
 
 def _losses(path: Path) -> list[str]:
