@@ -71,8 +71,11 @@ def math_equivalent(prediction: str, targets: Sequence[str], extras: Mapping[str
     First by the normalisation of MATH's own script; then numbers by value (0.25 and 1/4, 1,000 and 1000), expressions
     with at most two letters by their values at a few points (x+1 and 1+x), item by item in tuples and intervals, and
     words whatever their case, and sets in any order. A fraction that is not reduced, or a sum, a power or a root for a
-    whole number, is another answer; so is 50 % for 0.5.
-    Misleads where an answer is a matrix, an inequality or an equation: these are compared as they are written.
+    whole number, is another answer; so is 50 % for 0.5. Powers of ten (2.5 \\times 10^4) are numbers, and so are words
+    up to twelve and periods (0.\\overline{3}). Matrices are compared entry by entry, and inequalities from either side.
+    Misleads where equal answers stay unevaluated (2^{10}, 5!, \\binom{5}{2}) or are of another kind: a list in another
+    order, an inequality for an interval, an equation in another form, 3:4 for a fraction, "no solution" for the empty
+    set. None of these counts as equal.
     Example: math_equivalent("\\\\dfrac12", ["\\\\frac{1}{2}"], {}) == 1.0
     Reference: Hendrycks et al. 2021 (`math_equivalence.py`); Lightman et al. 2023, the grader of PRM800K.
     """
@@ -87,15 +90,36 @@ def _same(answer: str, target: str) -> bool:
     normalized = normalized_math(answer), normalized_math(target)
     if normalized[0] and normalized[0] == normalized[1]:
         return True
+    for parts in (_matrix, _inequality):
+        mine, theirs = parts(answer), parts(target)
+        if mine and theirs and mine[0] == theirs[0] and all(map(_same, mine[1], theirs[1])):
+            return True
     if (sets := (_set_items(normalized[0]), _set_items(normalized[1]))) != ([], []):
         return sets[0] == sets[1]
     return _same_items(_spelled(answer), _spelled(target), _same_item) or _same_items(*normalized, _same_expression)
 
 
 _MIXED = re.compile(r"(?<![\d./\\^_}])(\d{1,40}) +(\d{1,40})/(\d{1,40})(?![\d/])")
+_SIGNS = str.maketrans(
+    {
+        "−": "-",
+        "×": "\\times ",
+        "·": "\\cdot ",
+        "°": "^\\circ ",
+        "π": "\\pi ",
+        "∞": "\\infty ",
+        "≤": "\\leq ",
+        "≥": "\\geq ",
+        "≠": "\\neq ",
+        "∪": "\\cup ",
+        "∅": "\\emptyset ",
+        "√": "\\sqrt ",
+    }
+)
 _NAMES = (
-    (re.compile(r"\\le(?![a-zA-Z])"), r"\\leq"),
-    (re.compile(r"\\ge(?![a-zA-Z])"), r"\\geq"),
+    (re.compile(r"\A\\\((.*)\\\)\Z", re.DOTALL), r"\1"),
+    (re.compile(r"\\le(?:qslant)?(?![a-zA-Z])"), r"\\leq"),
+    (re.compile(r"\\ge(?:qslant)?(?![a-zA-Z])"), r"\\geq"),
     (re.compile(r"\\ne(?![a-zA-Z])"), r"\\neq"),
     (re.compile(r"\\varnothing(?![a-zA-Z])"), r"\\emptyset"),
     (re.compile(r"\A[a-zA-Z] *\\in *(?=[(\[\\])"), ""),
@@ -108,10 +132,35 @@ _NAMES = (
 def _typeset(text: str) -> str:
     if len(text) > LONGEST_ANSWER:
         return text
+    text = text.translate(_SIGNS).strip()
     for spelling, replacement in _NAMES:
         text = spelling.sub(replacement, text)
     # without its space 3 1/2 would be 31/2
     return _MIXED.sub(lambda match: f"{int(match[1]) * int(match[3]) + int(match[2])}/{match[3]}", text)
+
+
+_MATRIX = re.compile(r"\\begin\{([pb])matrix\}(.*)\\end\{\1matrix\}", re.DOTALL)
+_RELATION = re.compile(r"\s*(<|>|\\[lg]eq(?![a-zA-Z]))\s*")
+_TURNED = {">": "<", "\\geq": "\\leq"}
+
+
+def _matrix(text: str) -> tuple[Sequence[int], list[str]] | None:
+    """How many entries each row has, and all of them; round and square brackets are one matrix, bars are a number."""
+    if (found := _MATRIX.fullmatch(text)) is None or "\\begin" in found[2]:
+        return None
+    rows = [row.split("&") for row in re.split(r"\\\\", found[2].strip().removesuffix("\\\\"))]
+    return [len(row) for row in rows], [entry.strip() for row in rows for entry in row]
+
+
+def _inequality(text: str) -> tuple[Sequence[str], list[str]] | None:
+    """The relations and what stands between them, the smallest first; None where they point to both sides."""
+    sides = _RELATION.split(text)
+    relations, terms = sides[1::2], sides[::2]
+    if not relations or not all(terms) or len({relation in _TURNED for relation in relations}) > 1:
+        return None
+    if relations[0] in _TURNED:
+        return [_TURNED[relation] for relation in relations[::-1]], terms[::-1]
+    return relations, terms
 
 
 def _same_items(answer: str, target: str, same: Callable[[str, str], bool]) -> bool:
@@ -137,10 +186,24 @@ def _same_item(answer: str, target: str) -> bool:
     numbers = _number(answer), _number(target)
     if None in numbers or ("/" in answer and "/" in target):  # both fractions: one of them is not reduced
         return False
-    return numbers[0] == numbers[1] and (numbers[1].denominator != 1 or "/" not in answer)  # type: ignore[union-attr]
+    # a whole number is written as one
+    return numbers[0] == numbers[1] and (numbers[1].denominator != 1 or "/" not in answer + target)  # type: ignore[union-attr]
+
+
+_TENS = re.compile(r"(?:([+-]?\d{1,40}(?:\.\d{1,40})?)(?:\\times|\\cdot|\*))?(-?)10\^(-?\d{1,2})")
+_PERIOD = re.compile(r"(-?)(\d{0,20})\.(\d{0,20})\\overline(\d{1,20})")
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def _number(text: str) -> Fraction | None:
+    if text in _WORDS:
+        return Fraction(_WORDS.index(text))
+    if (tens := _TENS.fullmatch(text)) and not (tens[1] and tens[2]):
+        return Fraction(tens[1] or f"{tens[2]}1") * Fraction(10) ** int(tens[3])
+    if period := _PERIOD.fullmatch(text):
+        shown, all_digits = int((period[2] + period[3]) or 0), int(period[2] + period[3] + period[4])
+        value = Fraction(all_digits - shown, (10 ** len(period[4]) - 1) * 10 ** len(period[3]))
+        return -value if period[1] else value
     match = re.fullmatch(r"([+-]?\d{1,40}(?:\.\d{1,40})?|[+-]?\.\d{1,40})(?:/(\d{1,40}))?", text)
     if not match or (match[2] and (int(match[2]) == 0 or "." in match[1])):
         return None

@@ -105,8 +105,9 @@ def combined_error(spreads: Sequence[Spread], sizes: Sequence[float]) -> tuple[f
 def evidence_of_tasks(
     tasks: Sequence[AnswerPairs | GuardedPairs | OpenPairs | ReplicatePairs], factors: Sequence[float] = ()
 ) -> AnswersOfTasks | GuardedPairs | OpenPairs:
-    """Right/wrong answers together, and a guarded t where any is a mean of scores on a scale; numbers beside it
-    that are made of all samples stand on that scale too, and add their spread. Without such a mean there is no guard.
+    """Right/wrong answers together, and a guarded t where any is a mean of scores on a scale; numbers
+    that are made of all samples then stand on that scale too, and add their spread. Without such a mean nothing is
+    guarded.
 
     `factors` say how much each task counts in the mean, on average 1; without them all count alike.
     """
