@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.core.types import Message, Trace
-from assay.datasets.json_lines import JsonLines
+from assay.datasets.json_lines import JsonArray, JsonLines
 from assay.datasets.rows import RowDataset
 from assay.datasets.tables import Csv
 from assay.prompts.field_template import FieldTemplate
@@ -112,3 +112,29 @@ def _types(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _types(item) for name, item in value.items()}
     return [_types(item) for item in value] if isinstance(value, list) else type(value)
+
+
+IN_JSON = {
+    "list": '["A", 2, null, true, -0, 1.50, {"x": 2.0e1}]',
+    "mapping": '{"k": "v", "b": 1.50, "é": []}',
+    "list of lists": "[[0.10], [-0, 1]]",
+    "negative zero": "-0",
+    "empty list": "[]",
+}
+
+
+@pytest.mark.parametrize("value", IN_JSON.values(), ids=IN_JSON)
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+def test_what_is_no_text_prints_as_the_json_of_the_file(tmp_path: Path, value: str, ending: str) -> None:
+    row, path = f'{{"t": {value}}}', tmp_path / f"d.{ending}"
+    path.write_text(row if ending == "jsonl" else f"[{row}]")
+    dataset = (JsonLines if ending == "jsonl" else JsonArray)(path=str(path))
+    assert shown(dataset, "{{ sample.t }}") == [value]
+    assert shown(dataset, "{{ 'is ' ~ sample.t }}") == [f"is {value}"]
+
+
+def test_templates_count_with_lists_and_go_through_them(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"t": [3, 4], "z": -0}\n')
+    template = "{% for x in sample.t | default([]) %}{{ x + 1 }};{% endfor %}{{ sample.t | length }}{{ sample.z + 1 }}"
+    assert shown(JsonLines(path=str(path)), template) == ["4;5;21"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from math import isinf
@@ -36,6 +38,24 @@ def _number(text: str) -> float:
 
 _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=_number)
 _any_decoder = msgspec.json.Decoder(float_hook=_number)
+_NEGATIVE_ZERO = re.compile(rb"-0(?![\d.eE])")
+
+
+def _with_negative_zeros(text: bytes, decoded: Any) -> Any:
+    """What was decoded, with the text of each `-0`, which the decoder takes for 0."""
+    if not _NEGATIVE_ZERO.search(text):
+        return decoded
+
+    def integer(written: str) -> int | _Number:
+        if written != "-0":
+            return int(written)
+        number = _Number(0)
+        number.text = written
+        return number
+
+    return json.loads(text, parse_int=integer, parse_float=_number)
+
+
 _MAX_DOCUMENT = 512 * 1024 * 1024
 
 
@@ -73,7 +93,7 @@ class JsonLines(FileDataset):
             row = _decoder.decode(line)
             if not is_plain(line, count_keys(row)):
                 decode_strictly(line)
-            return written_row(row)
+            return written_row(_with_negative_zeros(line, row))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise UsageError(f"{self.path}:{number}: not a JSON object: {_why_not(line) or error}") from error
 
@@ -90,7 +110,7 @@ class JsonArray(FileDataset):
         text = read_regular(self.path, _MAX_DOCUMENT).removeprefix(BOM)
         try:
             decode_strictly(text)
-            rows = _any_decoder.decode(text)
+            rows = _with_negative_zeros(text, _any_decoder.decode(text))
         except StrictJsonError as error:
             raise UsageError(f"{self.path}: {error.detail}") from error
         except ValueError as error:  # a number is too large
@@ -115,15 +135,15 @@ def _why_not(line: bytes) -> str:
     return ""
 
 
-def _texts_taken(values: Any) -> dict[str, Any]:
-    """The texts of numbers in it by their names; all numbers become plain ones. An item of a list has no name."""
+def _texts_taken(values: Any) -> dict[Any, Any]:
+    """The texts of numbers in it by their names, in lists by their places; all numbers become plain ones."""
     texts: dict[Any, Any] = {}
     for place, value in values.items() if isinstance(values, dict) else enumerate(values):
         if isinstance(value, _Number):
-            texts[place], values[place] = value.text, float(value)
+            texts[place], values[place] = value.text, float(value) if value.text != "-0" else 0
         elif isinstance(value, dict | list) and (inner := _texts_taken(value)):
             texts[place] = inner
-    return texts if isinstance(values, dict) else {}
+    return texts
 
 
 def existing_file(path: str, name: str) -> Path:

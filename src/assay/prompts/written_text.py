@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,8 +51,11 @@ def with_texts(values: dict[str, Any], texts: Mapping[str, Any]) -> dict[str, An
     return put
 
 
-def printed(path: Path, value: Any, variables: Mapping[str, Any] | Context) -> Any:
-    """What stands for a value of the row where it is printed; other values stay."""
+def printed(path: Path, value: Any, variables: Mapping[str, Any] | Context, *, whole: bool = True) -> Any:
+    """What stands for a value of the row where it is printed; other values stay.
+
+    A list or mapping is JSON where it is printed as a `whole`, and itself where more is done with it.
+    """
     row, texts = variables.get("sample"), variables.get(_WRITTEN)
     for name in path[1:]:
         row = row.get(name) if isinstance(row, dict) else None
@@ -64,7 +68,20 @@ def printed(path: Path, value: Any, variables: Mapping[str, Any] | Context) -> A
         if rule != ALLOWED:
             raise NullGoldError(f"there is no expected text: `{'.'.join(path)}` is null")
         return ""
-    return as_data(value)
+    return _as_json(value, texts) if whole and isinstance(value, dict | list) else as_data(value)
+
+
+def _as_json(value: Any, texts: Any) -> str:
+    """A value as JSON, with the texts of its numbers as the file has them."""
+    if isinstance(texts, str) and not isinstance(value, str):
+        return texts
+    inner = texts if isinstance(texts, Mapping) else {}
+    if isinstance(value, dict):
+        pairs = (f"{_as_json(str(key), None)}: {_as_json(each, inner.get(key))}" for key, each in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(_as_json(each, inner.get(at)) for at, each in enumerate(value))}]"
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def as_data(value: Any) -> Any:
@@ -103,11 +120,11 @@ class PrintsTexts(NodeTransformer):
         if node.name == "__joined" and isinstance(node.node, nodes.List):
             node.node.items = [_printing(part) for part in node.node.items]
         elif node.name in _OF_TEXTS and node.node is not None:
-            node.node = _printing(node.node)
+            node.node = _printing(node.node, whole=node.name != "default")  # what a loop may go through stays a list
         return node
 
 
-def _printing(node: nodes.Expr) -> nodes.Expr:
+def _printing(node: nodes.Expr, *, whole: bool = True) -> nodes.Expr:
     if isinstance(node, nodes.CondExpr):
         node.expr1 = _printing(node.expr1)
         node.expr2 = _printing(node.expr2) if node.expr2 is not None else None
@@ -115,13 +132,13 @@ def _printing(node: nodes.Expr) -> nodes.Expr:
     path = dotted_name(node)
     if path is None or not is_of_row(path):
         return node
-    names = nodes.Const(path, lineno=node.lineno)
-    return nodes.Filter(node, "__printed", [names], [], None, None, lineno=node.lineno)
+    arguments: list[nodes.Expr] = [nodes.Const(path, lineno=node.lineno), nodes.Const(whole, lineno=node.lineno)]
+    return nodes.Filter(node, "__printed", arguments, [], None, None, lineno=node.lineno)
 
 
 @pass_context
-def _printed(context: Context, value: Any, path: Path) -> Any:
-    return printed(path, value, context)
+def _printed(context: Context, value: Any, path: Path, whole: bool) -> Any:
+    return printed(path, value, context, whole=whole)
 
 
 TEXT.filters["__printed"] = _printed
