@@ -148,7 +148,7 @@ def test_a_folder_is_checked_as_far_as_it_goes_and_says_what_each_task_needs(
     assert "the parameter `a` (string) has no value and the parameter `judge` (model) has no value" in err
     assert "give them with --config a=… --config judge=…" in err
     assert said(capsys, "check", "needy.yaml")[0] == 2
-    assert said(capsys, "check", "needy.yaml", "--config", "a=1", "--config", "judge=x")[0] == 0
+    assert said(capsys, "check", "needy.yaml", "--config", "a=1", "--config", "judge=toy")[0] == 0
     Path("needy.yaml").write_text(needy.replace("{{ sample.q }}", "{{ sample.q "))
     code, _, err = said(capsys, "check", ".")
     assert code == 2
@@ -253,11 +253,17 @@ def test_one_key_in_two_files_is_refused(capsys: pytest.CaptureFixture[str]) -> 
     assert "the model `j` is given twice: in models/one.yaml and in models/two.yaml" in err
 
 
-def test_a_judge_without_a_model_is_remarked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_without_a_model_is_an_error_unless_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.yaml").write_text(JUDGED)
     code, _, err = said(capsys, "check", "a.yaml")
-    assert code == 0
+    assert code == 2
     assert "no model is set for the key `j`: a run needs --model-for 'j=MODEL'" in err
+    assert said(capsys, "check", "a.yaml", "--model-for", "j=toy")[0] == 0
+
+
+def test_the_usual_judge_is_left_to_whoever_runs_the_task(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.yaml").write_text(JUDGED.replace("model_key: j", "model_key: judge"))
+    assert said(capsys, "check", "a.yaml")[0] == 0
 
 
 def test_findings_as_json_have_place_and_field(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ from assay.core.task import Task
 from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
 from assay.datasets.content import awaited
 from assay.formats.declarative.config_spec import NoValueError
+from assay.formats.declarative.library import absent_models
 from assay.formats.declarative.places import Places
 from assay.formats.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, read_yaml
 from assay.formats.task_source import LoadedTask
@@ -84,13 +85,8 @@ async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
         others = [each for each in checked.findings if (each.problem, each.field) != (finding.problem, finding.field)]
         checked = msgspec.structs.replace(checked, findings=[finding, *others])
     remarks = [
-        _of_file(
-            definition.name,
-            f"no model is set for the key `{key}`: a run needs --model-for '{key}=MODEL', or a file in models/",
-            problem="no_model",
-            error=False,
-        )
-        for key in definition.plan.missing_models
+        _of_file(definition.name, sentence, problem="no_model")
+        for sentence in absent_models(definition.plan.missing_models)
     ]
     variant = definition.plan.variant
     name = f"{definition.name} ({variant.label})" if variant else checked.task

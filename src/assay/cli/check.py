@@ -143,7 +143,7 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
                 return Finding(task=name, problem="metric_failed", field=error.field, detail=detail)
             return None
 
-        means = Means(config, parts.build_task, script, tried, partial(_policy_findings, config=config))
+        means = Means(config, parts.build_task, script, tried, partial(policy_findings, config=config))
         checks = [await check_built(task, means) for task in loaded]
         rests = [(file, await check_rest(file, reading, means)) for file in refused]
     policies = means.try_policies(loaded)
@@ -156,7 +156,7 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     return [*check_files(options.tasks, unread, known=all_checks), *all_checks]
 
 
-def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Finding]:
+def policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Finding]:
     """The rules of run files that no task of theirs can meet."""
     from assay.checking.findings import Finding
     from assay.runs.gates import Gates, PolicyError

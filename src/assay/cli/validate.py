@@ -169,8 +169,19 @@ def _yaml_file(path: Path) -> dict[str, Any]:
     except UsageError as error:
         return _checked(path, "declarative", 0, [_error_at(path, line) for line in str(error).splitlines()])
     _warn(warnings)
-    checked = _checked(path, f"declarative {form}", good, [])
+    checked = _checked(path, f"declarative {form}", good, _policy_errors(path) if form == "run file" else [])
     return checked if key is None else {**checked, "key": key}
+
+
+def _policy_errors(path: Path) -> list[dict[str, Any]]:
+    """The rules of a sound run file that no task of it can meet."""
+    from assay.cli.check import policy_findings
+    from assay.formats.declarative.load import read_located_tasks
+    from assay.formats.declarative.reading_options import ReadingOptions
+    from assay.run_config import RunConfig
+
+    tasks = read_located_tasks(path, ReadingOptions(only_reads=True, models_needed=False))
+    return [_error_at(path, str(finding)) for finding in policy_findings(tasks, RunConfig())]
 
 
 def _file_of_source(source: str, path: Path) -> dict[str, Any]:

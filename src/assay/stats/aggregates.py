@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
 
 from assay.core.describe import Range, describes
 from assay.core.types import Summary
-from assay.part_options import Doc, part
+from assay.part_options import Doc, Problem, part
 from assay.stats.cells import (
     TOO_LARGE,
     UNIT,
@@ -149,8 +149,18 @@ def std_dev(
     return [cell(output, "std_dev", deviation, interval, rows=numbers, table=table)]
 
 
+def _name_of_one(options: Mapping[str, Any]) -> list[Problem]:
+    """The shares of several values are called by them; a name would be of no effect."""
+    unused = options["name"] is not None and options["label"] is None
+    return [(("name",), "this names the share of one value; give its `label` too")] if unused else []
+
+
 @describes(of_frequency)
-@part("The share of each distinct value, or of one.", example="field: label, label: refusal, name: refusals")
+@part(
+    "The share of each distinct value, or of one.",
+    example="field: label, label: refusal, name: refusals",
+    check=_name_of_one,
+)
 def frequency(
     table: ScoreTable,
     *,

@@ -15,11 +15,17 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 HALF_A_CHARACTER = "the text holds half a character (a lone surrogate), which cannot be sent"
 
 
+DID_YOU_MEAN = "Did you mean"
+"""How a sentence about a misspelt name begins."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name with the most similar spelling; None if none is similar."""
+    """The known name with the most similar spelling, one of the same characters first; None if none is similar."""
     import difflib  # only wrong names need it
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    known = list(known)
+    turned = [each for each in known if sorted(each) == sorted(name)]  # `=>` is `>=`, not `>`
+    near = difflib.get_close_matches(name, turned or known, n=1, cutoff=0 if turned else 0.6)
     return near[0] if near else None
 
 
@@ -27,7 +33,7 @@ def hint(name: str, known: Iterable[str], otherwise: str = "Known") -> str:
     """The end of a sentence about an unknown name: the nearest one, or those there are."""
     known = list(known)
     near = nearest(name, known)
-    return f"Did you mean `{near}`?" if near else f"{otherwise}: {few(known, MOST_KNOWN) or 'none'}"
+    return f"{DID_YOU_MEAN} `{near}`?" if near else f"{otherwise}: {few(known, MOST_KNOWN) or 'none'}"
 
 
 MOST_KNOWN = 40

@@ -56,6 +56,7 @@ def test_a_filter_that_does_not_exist_is_a_fault_unless_the_template_may_never_u
     [fault] = faults(tmp_path, TASK.replace("{{ sample.q }}", "{{ sample.q | to_json }}"))
     assert "there is no filter or test `to_json`. Did you mean `tojson`?" in fault
     path = tmp_path / "task.yaml"
+    (tmp_path / "d.jsonl").write_text('{"q": "a", "a": "b"}\n')
     path.write_text(TASK.replace("{{ sample.q }}", "{% if sample.odd %}{{ sample.q | to_json }}{% endif %}"))
     [warning] = check_yaml_file(path)[2]
     assert "the template fails where it uses `to_json`" in warning

@@ -96,7 +96,9 @@ def test_files_of_other_kinds_are_told_apart(read: Read, tmp_path: Path) -> None
 def test_validating_a_task_needs_neither_its_dataset_nor_its_model(tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(TASK.replace("{key: data}", "{key: nowhere}"))
-    assert check_yaml_file(path) == ("task file", 1, [], "t")
+    form, good, warnings, key = check_yaml_file(path)
+    assert (form, good, key) == ("task file", 1, "t")
+    assert "there is no dataset `nowhere`" in warnings[0]
     path.write_text(TASK.replace("config.word", "config.wrod"))
     with pytest.raises(UsageError, match="names no parameter"):
         check_yaml_file(path)

@@ -22,13 +22,13 @@ def test_a_provider_is_the_first_part_of_its_models_name() -> None:
     assert provider_key("together/a/b") == ("together$a-b", "together", "a/b")
 
 
-def test_settings_of_a_connection_that_are_not_used_are_reported(project: Path) -> None:
+@pytest.mark.parametrize("setting", ["custom_headers: {X-Team: a}", "tls_context: {verify: false}"])
+def test_settings_of_a_connection_that_would_not_be_used_are_refused(project: Path, setting: str) -> None:
     (project / "models" / "any.yaml").write_text(
-        "key: judge\ndisplay_name: J\nconfig: {url: 'http://127.0.0.1:9/v1', custom_headers: {X-Team: a}}\n"
+        f"key: judge\ndisplay_name: J\nconfig: {{url: 'http://127.0.0.1:9/v1', {setting}}}\n"
     )
-    around = library(project)
-    around.model("judge")
-    assert "config.custom_headers: is not used" in around.warnings[0]
+    with pytest.raises(UsageError, match=rf"any.yaml:3:.*config.{setting.partition(':')[0]}: a connection"):
+        library(project).model("judge")
 
 
 def test_a_key_written_into_a_model_file_is_refused(read: Read, tmp_path: Path) -> None:

@@ -319,6 +319,10 @@ def _told(value: Any) -> Any:
     }
 
 
+_ABSENT = re.compile("there is no dataset|no model is set")
+"""A file names what is not here."""
+
+
 def reported(path: Path, text: str) -> str:
     """Sentences, one a line, without the folder; for an accepted file its warnings and a digest of what is read."""
     path.write_text(with_parameter(text))
@@ -329,7 +333,9 @@ def reported(path: Path, text: str) -> str:
     if kind.startswith("file with"):
         return f"= {kind}"
     digest = hashlib.sha256(msgspec.json.encode(read_as(path), order="deterministic")).hexdigest()[:6]
-    return "\n".join([f"= {digest}", *(_without(path.parent, warning) for warning in warnings)])
+    return "\n".join(
+        [f"= {digest}", *(_without(path.parent, warning) for warning in warnings if not _ABSENT.search(warning))]
+    )
 
 
 def _without(folder: Path, message: str) -> str:

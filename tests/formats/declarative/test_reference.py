@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,10 @@ def whole_file(reference: TypeReference) -> str | None:
     return None
 
 
+_ABSENT = re.compile("there is no dataset|no model is set")
+"""An example names what is not here."""
+
+
 @pytest.mark.parametrize("kind", dict.fromkeys(each.kind for each in ALL))
 def test_every_example_can_be_loaded(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -78,7 +83,7 @@ def test_every_example_can_be_loaded(kind: str, tmp_path: Path, monkeypatch: pyt
         path.write_text(text or reference.example)
         document = read_yaml(path)
         if text is not None and reference.kind != "provider model":
-            warnings = check_yaml_file(path).warnings
+            warnings = [text for text in check_yaml_file(path).warnings if not _ABSENT.search(text)]
             assert not warnings, (reference.name, warnings)
             continue
         report = Report(document)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,7 @@ from assay.formats.declarative.schema.datasets import CALLED_OTHERWISE, SOURCE, 
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.part_options import PathOption
 from assay.prompts.written_text import as_written
-from assay.text.wording import nearest
+from assay.text.wording import DID_YOU_MEAN, nearest
 from assay.trust.consent import keys_sent_elsewhere
 
 _FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
@@ -49,7 +49,22 @@ class NotGeneratedError(UsageError):
 
 
 class NoDatasetError(UsageError):
-    """Nothing is called by this key."""
+    """Nothing is called by this key. It may come later, unless something is called almost so."""
+
+    misspelt = False
+
+
+class MisspeltModelError(UsageError):
+    """A key that nothing has, almost that of a model: no other name can be meant by it."""
+
+
+def absent_models(keys: Iterable[str]) -> list[str]:
+    """A sentence for each key without a model; the usual judge is left to whoever runs the task."""
+    return [
+        f"no model is set for the key `{key}`: a run needs --model-for '{key}=MODEL', or a file in models/"
+        for key in keys
+        if key != catalog.JUDGE
+    ]
 
 
 class SampleChoice(TypedDict, total=False):
@@ -260,10 +275,13 @@ class Library:
             return "table", {"path": key, "name": as_path.stem}
         self.nearby.refuse_broken("dataset", key)
         places = ", ".join(str(folder) for folder in self.nearby.folders("datasets"))
-        raise NoDatasetError(
-            f"there is no dataset `{key}`. {self.nearby.hint('dataset', key, self.datasets)}Looked for a dataset file "
+        hint = self.nearby.hint("dataset", key, self.datasets)
+        error = NoDatasetError(
+            f"there is no dataset `{key}`. {hint}Looked for a dataset file "
             f"with this key, or {key}.jsonl, .csv or .parquet, in {places}"
         )
+        error.misspelt = hint.startswith(DID_YOU_MEAN)
+        raise error
 
     def _of_project(self, key: str) -> tuple[Document, FieldPath, DatasetEntry] | None:
         """The dataset of the project file; a file with the same key would be another one."""
@@ -310,7 +328,7 @@ class Library:
         try:
             return self._model(key, evaluated=evaluated)
         except UsageError as error:
-            if self.reading.mending is None:
+            if self.reading.mending is None or isinstance(error, MisspeltModelError):
                 raise
             self.reading.mending.add(error)  # the parts that call it can be shown all the same
             return ModelSpec(model=key, options={})
@@ -330,6 +348,8 @@ class Library:
             self.models[key] = spec
             return spec
         if not self.reading.models_needed:
+            if (near := nearest(key, {*self.models, *self.nearby.keys("model")})) is not None and key != catalog.JUDGE:
+                raise MisspeltModelError(f"there is no model `{key}`. {DID_YOU_MEAN} `{near}`?")
             self.missing_models.append(key)
             return ModelSpec(model=key, options={})
         flag = "--judge MODEL, " if key == catalog.JUDGE else ""

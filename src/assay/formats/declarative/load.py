@@ -26,7 +26,7 @@ from assay.formats.declarative.checked import (
 )
 from assay.formats.declarative.config_spec import typed_config
 from assay.formats.declarative.definition import awaits_dataset, check_only, task_definition, unresolved
-from assay.formats.declarative.library import Library, NoDatasetError
+from assay.formats.declarative.library import Library, NoDatasetError, absent_models
 from assay.formats.declarative.mending import Mending, read_with_all_faults
 from assay.formats.declarative.model_records import AdapterReference
 from assay.formats.declarative.model_specs import ModelSpec, model_spec
@@ -355,8 +355,9 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> Ch
     document = mending.applied(document)
     if kind == "run":
         tasks = read_located_tasks(path, ReadingOptions(allow_outside=allow_outside, only_reads=True, mending=mending))
-        texts = (text for task in tasks for text in task.definition.provenance.warnings)
-        return CheckedFile("run file", len(tasks), list(dict.fromkeys(texts)))
+        texts = [text for task in tasks for text in task.definition.provenance.warnings]
+        absent = absent_models(key for task in tasks for key in task.definition.plan.missing_models)
+        return CheckedFile("run file", len(tasks), list(dict.fromkeys([*texts, *absent])))
     if other or kind == "abstract task":
         if document.faults:
             raise PlacedError("\n".join(fault.sentence for fault in document.faults))
@@ -364,7 +365,7 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> Ch
             return CheckedFile("task file to extend", 1, list(dict.fromkeys(document.warnings)))
         return CheckedFile(f"file with {other}, which is not read by itself", 0, [])
     _CHECKS[kind](document, document.value)
-    absent: list[str] = []
+    absent = []
     if kind == "task":
         reading = ReadingOptions(allow_outside=allow_outside, only_reads=True, models_needed=False, mending=mending)
         nearby = NearbyFiles(home=path.parent, root=root_of(path), environ=environ, reading=reading)
@@ -377,13 +378,19 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> Ch
 def _check_needed(document: Document, nearby: NearbyFiles) -> list[str]:
     """The files of the datasets and models that a task names, as far as they are here, must be what it needs.
 
-    Returns a sentence for each dataset that is not here.
+    Returns a sentence for each dataset and model that is not here.
     """
     value = document.value.get("definition") if isinstance(document.value, dict) else None
-    errors = unresolved(document, ("definition",), value, Library(nearby))
-    if broken := [error for error in errors if not isinstance(error.__cause__, NoDatasetError)]:
+    library = Library(nearby)
+    errors = unresolved(document, ("definition",), value, library)
+    if broken := [error for error in errors if not _may_come(error.__cause__)]:
         raise all_of(broken)
-    return list(map(str, errors))
+    return [*map(str, errors), *absent_models(library.missing_models)]
+
+
+def _may_come(cause: BaseException | None) -> bool:
+    """Whether a dataset is only not here yet: its key is not that of another one with a slip."""
+    return isinstance(cause, NoDatasetError) and not cause.misspelt
 
 
 def _check_model(document: Document, value: Plain) -> None:

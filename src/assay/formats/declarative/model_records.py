@@ -138,8 +138,8 @@ class CustomConnection(Struct, frozen=True, kw_only=True, tag_field="connection_
     url: Annotated[str, Meta(min_length=1), Doc("The server's base address, such as `http://localhost:8000/v1`.")]
     api_key: ApiKey = None
     model_key: Annotated[str | None, Doc("The name the server knows the model by.")] = None
-    tls_context: Annotated[Plain, Doc("Not used here, with a warning.")] = None
-    custom_headers: Annotated[dict[str, str] | None, Doc("Not used here, with a warning.")] = None
+    tls_context: Annotated[Plain, Doc("Refused: SSL_CERT_FILE names your certificates.")] = None
+    custom_headers: Annotated[dict[str, str] | None, Doc("Refused: a `custom_inference` sends what it likes.")] = None
 
 
 @part(

@@ -105,9 +105,7 @@ def model_spec(
                 argument = f"adapted:{config.model_key or model.key}"
                 options = {"base_url": _address(config), **templates}
             written = config.api_key
-            for name, value in (("tls_context", config.tls_context), ("custom_headers", config.custom_headers)):
-                if value:
-                    document.warn((*inside, name), "is not used: this connection has no such setting here")
+            _refuse_unsent(document, inside, config)
     if variable := key_variable(document, (*inside, "api_key"), written):
         options["api_key_env"] = variable
     options |= _of_its_kind(document, where, model, argument)
@@ -124,6 +122,16 @@ def model_spec(
         generation=without_nulls(model.generation or {}),
         task=model.task,
     )
+
+
+def _refuse_unsent(document: Document, where: FieldPath, config: CustomConnection) -> None:
+    """What a server is to be sent, or asked with, and would not be."""
+    if config.tls_context:
+        message = "a connection has no TLS settings of its own here; SSL_CERT_FILE names your certificates"
+        raise document.error((*where, "tls_context"), message)
+    if config.custom_headers:
+        message = "a connection sends no headers of its own here; a `custom_inference` sends what its Python says"
+        raise document.error((*where, "custom_headers"), message)
 
 
 def _of_its_kind(document: Document, where: FieldPath, model: ModelEntry, argument: str) -> Options:

@@ -130,6 +130,9 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
     def check(result: Fields, where: FieldPath, report: Report) -> None:
         if rule is not None:
             rule(result, where, report)
+        if result["metrics"] == [] and result["purpose"] == "score":
+            message = "an empty list computes no number; leave it out for the scorer's own metrics, or name some"
+            report.wrong((*where, "metrics"), message)
         refuse_repeated_keys(result["metrics"], (*where, "metrics"), report)
         known, info = values_given(kind, result), described(kind, result)
         texts = [value.name for value in info.values if value.kind == "label"] if info is not None else []
