@@ -35,7 +35,8 @@ JUDGES = "judges"
 """The option of scorers with a `model_key` that names several models; in a definition each is a mapping."""
 
 PANEL = (JUDGES, "rule", "labels")
-"""The options of every scorer with a judge whose verdict people could give too; see `scorers/judging/panel.py`."""
+"""The options of every scorer that says what people could say too, but for those without a judge the first two; see
+`scorers/judging/panel.py`."""
 
 POSTPROCESS = "postprocess_snippet"
 """The option of scorers that score the parts into which the author's Python splits an answer."""
@@ -353,6 +354,14 @@ def dataset_info(use: str, options: Mapping[str, Any], *, own_code: bool = False
     """What a dataset is read from; None where that is not known without running code that is not ours."""
     info = describe("dataset", use, options, own_code=own_code)
     return info if isinstance(info, DatasetInfo) else None
+
+
+def panel_options(use: str, options: Mapping[str, Any]) -> set[str]:
+    """Those of `PANEL` that are given, without an option of the scorer's own that only has such a name."""
+    from inspect import signature
+
+    given = options.keys() & {*PANEL}
+    return given and given - signature(resolve("scorer", use, own_code=True)).parameters.keys()
 
 
 def _is_known(kind: str, name: str) -> bool:

@@ -172,7 +172,7 @@ def test_the_order_of_labels_gives_them_weights(tmp_path: Path) -> None:
     [
         (["--labels", "humen"], "no attempt has a label in `humen`; columns: n, said, human"),
         ([], "its scores hold no labels of people: name their column with --labels"),
-        (["--labels", "human", "--scorer", "verdikt"], "no scorer `verdikt` here has a verdict"),
+        (["--labels", "human", "--scorer", "verdikt"], "no scorer `verdikt` here gives one verdict or share"),
         (["--labels", "human", "--value", "lable"], "gives no value `lable`"),
         (["--labels", "human", "--weights", "cubic"], "--weights must be one of none, linear, quadratic, got `cubic`"),
         (["--labels", "human", "--order", "0,1"], "--order lacks the label `2`"),
@@ -186,10 +186,24 @@ def test_what_cannot_be_compared_is_refused_by_name(tmp_path: Path, words: list[
     assert problem in done.stderr
 
 
-def test_a_run_without_a_judge_has_nothing_to_compare(tmp_path: Path) -> None:
-    assert assay("run", "fixtures", "--limit", "1", "--run-dir", "run", cwd=tmp_path).returncode in (0, 3)
+def logged(folder: Path, *words: str) -> None:
+    rows = "".join(
+        f"x,{target},{human}\n" for target, human in (("x", "good"), ("x", "good"), ("y", "bad"), ("y", "good"))
+    )
+    (folder / "log.csv").write_text("answer,target,human\n" + rows)
+    assert assay("run", "log.csv", "--answers", "answer", "--run-dir", "run", *words, cwd=folder).returncode == 0
+
+
+def test_a_scorer_that_asks_no_judge_is_compared_too(tmp_path: Path) -> None:
+    logged(tmp_path)
+    found = compared(tmp_path)
+    assert (found["n"], found["agreement"], found["kappa"]) == (4, 0.75, pytest.approx(0.5))
+
+
+def test_counts_are_nothing_that_people_say(tmp_path: Path) -> None:
+    logged(tmp_path, "--scorer", "corpus_bleu")
     done = assay("agreement", "run", "--labels", "human", cwd=tmp_path)
-    assert (done.returncode, "no scorer here is a judge" in done.stderr) == (2, True)
+    assert (done.returncode, "no scorer here gives one verdict or share" in done.stderr) == (2, True)
 
 
 def test_the_same_label_everywhere_is_no_kappa_and_not_done(tmp_path: Path) -> None:

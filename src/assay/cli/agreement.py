@@ -1,4 +1,4 @@
-"""`assay agreement`: how far the judges of a run agree with people who labelled the same answers."""
+"""`assay agreement`: how far the judges and other scorers of a run agree with people who labelled the same answers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from assay.runs.exit_status import DONE, WITH_FAILURES
 
 EPILOG = """\
 Run your judge on answers that people have labelled, then compare: no model is called here. Labels are what the judge
-is asked for: one of its labels, a mark on its scale, true or false. Kappa is agreement beyond chance: 1 is perfect, 0
-what two raters with these habits reach by chance. Marks are compared with quadratic weights, labels without.
+is asked for: one of its labels, a mark on its scale, true or false (yes or no, good or bad, 1 or 0). Kappa is agreement
+beyond chance: 1 is perfect, 0 what two raters with these habits reach by chance. Marks are compared with quadratic
+weights, labels without.
 
 examples:
   assay run judge.yaml --run-dir runs/judge
@@ -30,12 +31,12 @@ WEIGHTS = ("none", "linear", "quadratic")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("run", metavar="RUN", help="a run with a judge, over answers that people have labelled")
+    parser.add_argument("run", metavar="RUN", help="a run over answers that people have labelled")
     option(parser, "--labels COLUMN", "the column with what people said (default: the `labels` of the scorer)")
     option(
         parser, "--from FILE", "a table with the labels and the samples' `id`, where they came later", needs="--labels"
     )
-    option(parser, "--scorer KEY", "one scorer alone (default: every judge)")
+    option(parser, "--scorer KEY", "one scorer alone (default: every judge, or scorer of right and wrong)")
     option(parser, "--value NAME", "compare this value of its scores (default: its verdict)")
     option(parser, "--weights WORD", f"how near misses count: {', '.join(WEIGHTS)}")
     option(parser, "--order LABELS", "labels from lowest to highest, separated by commas, for weights of words")

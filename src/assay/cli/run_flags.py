@@ -187,7 +187,7 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
     option(what, "--target COLUMN", "the right answers")
     option(what, "--answers COLUMN", "recorded answers to score; no model is called")
     option(what, "--contexts COLUMN", "retrieved passages, for scorers that read them")
-    option(what, "--labels COLUMN", "what people said of the answers, for a judge's agreement with them")
+    option(what, "--labels COLUMN", "what people said of the answers, for a scorer's agreement with them")
     repeated(
         what,
         "--scorer NAME",

@@ -17,7 +17,7 @@ from assay.core.types import PartSpec, Score, ScoreValue
 from assay.datasets.tables import table as table_rows
 from assay.results.report_settings import metadata_value
 from assay.run_file import read_run_file
-from assay.scorers.judging.panel import PEOPLE, as_verdict
+from assay.scorers.judging.panel import PEOPLE, as_verdict, verdict_of
 from assay.stats.agreement import KappaWeights, agreement
 from assay.stats.cells import UNIT, interval_of_mean
 from assay.stats.intervals import Interval
@@ -99,12 +99,13 @@ def people_agreement(
         (definition.name, part.key): part
         for definition in run.definitions
         for part in definition.scorers
-        if isinstance(part.about, ScorerInfo) and part.about.verdict is not None and scorer in (None, part.key)
+        if isinstance(part.about, ScorerInfo) and verdict_of(part.about) is not None and scorer in (None, part.key)
     }
     if not judges:
         known = [part.key for definition in run.definitions for part in definition.scorers]
-        which = f"no scorer `{scorer}` here has a verdict" if scorer else "no scorer here is a judge"
-        raise UsageError(f"{folder}: {which} that people could give. {hint(scorer or '', known, 'Scorers')}")
+        which = f"no scorer `{scorer}` here gives" if scorer else "no scorer here gives"
+        which += " one verdict or share that people could give too"
+        raise UsageError(f"{folder}: {which}. {hint(scorer or '', known, 'Scorers')}")
     given = None if table is None or labels is None else labels_in(table, labels)
     pairs: dict[tuple[str, str], _Pairs] = {
         of: _Pairs(of, part, value, labels, folder, given) for of, part in judges.items()
@@ -146,7 +147,9 @@ class _Pairs:
         info = part.about
         assert isinstance(info, ScorerInfo)  # noqa: S101 - it was chosen for that
         self._of, self._part, self._labels, self._folder = of, part, labels, folder
-        name = value or str(info.verdict)
+        verdict = verdict_of(info)
+        assert verdict is not None  # noqa: S101 - it was chosen for that
+        name = value or verdict.name
         known = {each.name: each for each in info.values}
         if name not in known:
             raise UsageError(f"{folder}: `{of[1]}` gives no value `{name}`. {hint(name, known, 'Values')}")
@@ -165,7 +168,7 @@ class _Pairs:
             self._without_label += people is None and said is not None
             self._without_verdict += people is not None and said is None
             return
-        self._judge.append(as_text(said))
+        self._judge.append(as_text(float(said) if isinstance(people, float) and isinstance(said, bool) else said))
         self._people.append(as_text(people))
         self._samples.append(line.sample_id)
 

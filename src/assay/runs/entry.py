@@ -46,7 +46,7 @@ async def aevaluate(
 
     Of rows and tables: `prompt` is a template or the path of one, or several; `target` the column of right answers,
     `answers` one of recorded answers, which need no model; `contexts` one of retrieved passages, `labels` one of
-    what people said of the answers, for a judge's agreement with them. Columns that are left out are guessed where
+    what people said of the answers, for a scorer's agreement with them. Columns that are left out are guessed where
     only one can be meant. `scorer` is a name, a function of `(answer, row)`, or several; for tasks it takes the place
     of the metric that they name. `judge` is the model of scorers that judge, where neither a
     file nor `models` names it.

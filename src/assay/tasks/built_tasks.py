@@ -113,24 +113,29 @@ def _make_scorer(
         asked_by = (definition.name, part.key)
         context = replace(context, model_for=partial(context.model_for, asked_by=asked_by))
 
-    def build(context: BuildContext) -> Scorer:
-        def made(options: Mapping[str, Any]) -> Scorer:
-            one: Scorer = _make_part(
-                "scorer", msgspec.structs.replace(part, options=dict(options)), definition, context
-            )
-            return one
+    def made(options: Mapping[str, Any], context: BuildContext) -> Scorer:
+        one: Scorer = _make_part("scorer", msgspec.structs.replace(part, options=dict(options)), definition, context)
+        return one
 
-        own = {name: value for name, value in options.items() if name not in catalog.PANEL}
-        if own == options:
-            return made(options)
-        info = catalog.describe("scorer", part.use, own, own_code=True)
-        if not isinstance(info, ScorerInfo) or info.verdict is None:  # an option of its own, which only has that name
-            return made(options)
+    panel = catalog.panel_options(part.use, options)
+    own = {name: value for name, value in options.items() if name not in panel}
+    info = catalog.describe("scorer", part.use, own, own_code=True) if panel else None
+    if not isinstance(info, ScorerInfo):
+        scorer = placed(part, partial(made, options), context, supervisor)
+    else:
         from assay.scorers.judging.panel import with_panel  # most scorers have one judge, or none
 
-        return with_panel(part.key, options, info, made, context)
+        if info.verdict is None:  # it may score in another process, which knows nothing of people
+            alone = msgspec.structs.replace(part, options=own)
+            inner = placed(alone, partial(made, own), context, supervisor)
+            scorer = with_panel(part.key, options, info, lambda _: inner, context)
+        else:
+            judging = info
 
-    scorer = placed(part, build, context, supervisor)
+            def judge(context: BuildContext) -> Scorer:
+                return with_panel(part.key, options, judging, lambda given: made(given, context), context)
+
+            scorer = placed(part, judge, context, supervisor)
     if source is None:
         return scorer
     from assay.scorers.over_parts import Postprocessor, over_parts

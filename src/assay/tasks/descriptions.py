@@ -55,15 +55,16 @@ def described_ranges(scorers: tuple[PartSpec, ...], key: str | None = None) -> d
 
 
 def _about_scorer(part: PartSpec, definition: TaskDefinition) -> ScorerInfo:
-    options = {name: value for name, value in part.options.items() if name not in (catalog.POSTPROCESS, *catalog.PANEL)}
     with _located(definition, "scorer", part):
         try:
+            panel = catalog.panel_options(part.use, part.options)
+            options = {name: value for name, value in part.options.items() if name not in (catalog.POSTPROCESS, *panel)}
             said = catalog.describe("scorer", part.use, options, own_code=True)
         except FailureError:  # what it needs is not here, so it gives no scores either
             said = None
     if not isinstance(said, ScorerInfo):
         return ScorerInfo()
-    if said.verdict is None or not any(name in part.options for name in catalog.PANEL):
+    if not panel:
         return said
     from assay.scorers.judging.panel import described  # most scorers have one judge, or none
 

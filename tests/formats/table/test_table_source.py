@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import assay
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.load import load_tasks
@@ -124,6 +125,26 @@ def test_judged_metrics_read_the_columns_of_a_log(
     assert options.items() <= task.scorers[0].options.items()
 
 
+SAID = [("x", "x"), ("x", "x"), ("y", "x"), ("y", "x"), ("x", "x"), ("y", "x")]
+PEOPLE = [True, True, False, True, False, False]
+
+
+@pytest.mark.parametrize("words", [("true", "false"), ("1", "0"), ("Good", "bad"), ("pass", "fail"), ("yes", "no")])
+@pytest.mark.parametrize("scorer", ["normalized_exact_match", "string_equals", "contains", "own:same"])
+def test_labels_of_people_have_a_kappa_with_any_scorer(folder: Path, scorer: str, words: tuple[str, str]) -> None:
+    (folder / "own.py").write_text("def same(answer, targets, extras):\n    return answer == targets[0]\n")
+    rows = [f"{a},{b},{words[not good]}" for (a, b), good in zip(SAID, PEOPLE, strict=True)]
+    (folder / "log.csv").write_text("\n".join(["answer,target,human", *rows, "x,x,"]) + "\n")
+    board = assay.evaluate("log.csv", answers="answer", labels="human", scorer=scorer).leaderboard
+    found = {each.name: each for each in board.tasks[0].aggregates}
+    kappa = found["kappa"]
+    assert kappa.value == pytest.approx(1 / 3)
+    assert kappa.low is not None
+    assert kappa.high is not None
+    assert kappa.low < 1 / 3 < kappa.high
+    assert found["agreement"].value == pytest.approx(4 / 6)
+
+
 def test_a_judge_reads_the_question_that_the_prompt_shows(folder: Path) -> None:
     (folder / "asked.json").write_text('[{"frage": "q", "soll": "t"}]')
     said = {"prompt": ("Sag: {{ frage }}",), "scorer": ("answer_relevance",)}
@@ -167,7 +188,7 @@ def test_a_column_that_a_judge_lacks_is_asked_for_before_it_is_called(
         ({"scorer": ("contians",)}, "unknown scorer `contians`. Did you mean `contains`?"),
         ({"scorer": ("model_as_a_judge_scorer",)}, "--scorer model_as_a_judge_scorer: needs `"),
         ({"contexts": "review", "prompt": ("{{ review }}",)}, "none of these scorers reads passages"),
-        ({"labels": "review", "prompt": ("{{ review }}",)}, "none of these scorers is a judge"),
+        ({"labels": "review", "prompt": ("{{ review }}",), "scorer": ("corpus_bleu",)}, "gives one verdict or share"),
         ({"scorer": ("contains", "contains")}, "--scorer contains: named twice"),
         ({"target": "lable", "by_keywords": True}, "target='lable': reviews.csv: unknown column `lable`"),
         ({"prompt": ("nofile.txt",), "by_keywords": True}, "prompt='nofile.txt': there is no such file"),

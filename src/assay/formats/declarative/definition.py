@@ -12,7 +12,7 @@ from typing import Required, TypedDict
 import msgspec
 
 from assay import catalog
-from assay.catalog import CATALOG, JUDGES, OTHER_MODELS, POSTPROCESS, OptionError, models_named
+from assay.catalog import CATALOG, JUDGES, OTHER_MODELS, PANEL, POSTPROCESS, OptionError, models_named
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.datasets.inline import Inline
@@ -537,8 +537,8 @@ def _catalog_part(kind: str, options: Options) -> tuple[str, Options]:
     if kind in METRIC_TYPES:
         return "metric", {"metric": kind, **options}
     if kind in ASSERTION_TYPES:
-        text = {"text": options.pop("text")} if "text" in options else {}
-        return "assertions", {"assertions": [{"type": kind, **options}], **text}
+        whole = {name: options.pop(name) for name in ("text", *PANEL) if name in options}
+        return "assertions", {"assertions": [{"type": kind, **options}], **whole}
     return kind, options
 
 

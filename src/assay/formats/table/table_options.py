@@ -17,7 +17,7 @@ class TableOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     contexts: str | None = None
     """The column of retrieved passages."""
     labels: str | None = None
-    """The column of what people said of the answers, for agreement with a judge."""
+    """The column of what people said of the answers, for agreement with a scorer."""
     scorer: tuple[str, ...] = ()
     separator: str | None = None
     encoding: str | None = None

@@ -300,8 +300,8 @@ class _Cells:
             )
         if said.labels is not None and not self.are_read(("labels",)):
             raise UsageError(
-                f"{said.word('labels', said.labels)}: none of these scorers is a judge, with whose verdicts the "
-                "labels of people are compared"
+                f"{said.word('labels', said.labels)}: none of these scorers gives one verdict or share with "
+                "which labels of people could be compared"
             )
 
 
@@ -309,9 +309,13 @@ def _scorer(name: str, cells: _Cells) -> Options:
     """A scorer with the options that follow from the table; `UsageError` for one that needs more."""
     said = cells.columns.said
     if OWN_NAME.fullmatch(name) or is_here(name):
-        target = cells.target_cell
+        fields = SCORER.choices["metric"].fields
+        given = {
+            "ground_truth": cells.target_cell,
+            **({"labels": cells.value("labels", fields["labels"])} if said.labels is not None else {}),
+        }
         key = re.sub(r"[^a-zA-Z0-9_-]+", "-", name.rpartition(":")[2].partition("@")[0])
-        return {"key": key, "type": "metric", "metric": name, **({"ground_truth": target} if target else {})}
+        return {"key": key, "type": "metric", "metric": name, **{name: value for name, value in given.items() if value}}
     if name not in SCORER.choices:
         raise UsageError(f"{said.word('scorer')}: {unknown_name('scorer', name, SCORER.choices)}")
     fields = SCORER.choices[name].fields

@@ -1,4 +1,4 @@
-"""Several judges in one scorer, and what people said of the answer: options of every scorer with one `model_key`.
+"""Several judges in one scorer, and what people said of the answer, which is an option of scorers without a judge too.
 
 `judges` in place of `model_key` builds the scorer once for each; a `rule` makes one score of theirs, and how far they
 agree is a value of its own. `labels` puts the label that people gave next to the verdict. One judge that fails is a
@@ -8,6 +8,7 @@ failure of the scorer.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -18,11 +19,11 @@ import msgspec
 from assay.catalog import JUDGES, PANEL
 from assay.core.describe import DefaultAggregate, ScorerInfo, Value, mean_of, share
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import BuildContext, Scorer, close_part
-from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
+from assay.core.seams import BuildContext, Preparable, Scorer, close_part
+from assay.core.types import Completion, Failure, Sample, Score, ScoreValue, Trace
 from assay.part_options import ANSWER, Doc, ModelKey, TemplateOption
 from assay.prompts.written_text import ALLOWED
-from assay.scorers.judging.rehearsed import Judged, Verdict
+from assay.scorers.judging.rehearsed import Judged, KnowsGold, Verdict
 from assay.scorers.judging.variables import gold_field, scorer_variables
 
 Rule = Literal["majority", "all", "mean"]
@@ -30,8 +31,14 @@ _, RULE, LABELS = PANEL
 PEOPLE = "people"
 """The value that holds what people said."""
 AGREEMENT = "judges_agree"
+_SCORE = "score"
 _JUDGED = ("correct_labels", "incorrect_labels")
-_TRUE, _FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
+_TRUE, _FALSE = ("true", "1", "1.0", "yes", "y"), ("false", "0", "0.0", "no", "n")
+_GOOD = ("good", "right", "correct", "pass", "passed", "thumbs up", "up")
+_BAD = ("bad", "wrong", "incorrect", "fail", "failed", "thumbs down", "down")
+"""Words for an answer, whatever it is judged by: good is true where more is better."""
+_ALSO = ("1.0", "y", "n", "passed", "failed", "thumbs up", "thumbs down", "up", "down")
+"""Spellings that are read, and that no sentence lists."""
 
 
 class PanelOptions(msgspec.Struct, kw_only=True):
@@ -54,6 +61,18 @@ class PanelOptions(msgspec.Struct, kw_only=True):
 Options = Mapping[str, Any]
 
 
+def verdict_of(info: ScorerInfo) -> Value | None:
+    """What people could say of an answer too: a judge's verdict, or else the share that a scorer averages."""
+    values = {value.name: value for value in info.values}
+    if info.verdict is not None:
+        return values.get(info.verdict)
+    means = (mean_of(_SCORE),) if info.aggregates is None else info.aggregates
+    averaged = {str(mean.options["field"]) for mean in means if "field" in mean.options}
+    name = _SCORE if _SCORE in averaged else averaged.pop() if len(averaged) == 1 else None
+    only = values.get(name) if name is not None and not info.sees_all else None
+    return only if only is not None and only.kind == "share" else None
+
+
 def with_panel(
     key: str, options: Options, info: ScorerInfo, build: Callable[[Options], Scorer], context: BuildContext
 ) -> Scorer:
@@ -63,8 +82,16 @@ def with_panel(
     scorer = build(own) if judges is None else _panel(key, judges, options.get(RULE) or "majority", own, info, build)
     if labels is None:
         return scorer
-    verdict = next(value for value in info.values if value.name == info.verdict)
-    kind = _LabelledJudge if isinstance(scorer, Judged) else _Labelled
+    verdict = verdict_of(info)
+    if verdict is None:
+        raise UsageError(f"scorer `{key}`: {problems(info, options)[0]}")
+    kind = (
+        _LabelledJudge
+        if isinstance(scorer, Judged)
+        else _LabelledStarted
+        if isinstance(scorer, Preparable)
+        else _Labelled
+    )
     return kind(scorer, gold_field(key, LABELS, labels, context, ALLOWED), verdict, own)
 
 
@@ -72,8 +99,8 @@ def described(info: ScorerInfo, options: Options) -> ScorerInfo:
     """What a scorer says of itself with these options."""
     if not options.get(JUDGES) and options.get(LABELS) is None:
         return info  # one that says no aggregate may have none: it is not for a panel to give it a mean
-    values, aggregates = info.values, info.aggregates or (mean_of("score"),)
-    verdict = next((value for value in values if value.name == info.verdict), None)
+    values, aggregates = info.values, info.aggregates or (mean_of(_SCORE),)
+    verdict = verdict_of(info)
     calls = info.calls
     if judges := options.get(JUDGES):
         rule = options.get(RULE) or "majority"
@@ -96,7 +123,7 @@ def problems(info: ScorerInfo | None, options: Options) -> list[str]:
     """What is wrong with the options of this module, a sentence each."""
     found = []
     judges, rule = options.get(JUDGES), options.get(RULE) or "majority"
-    verdict = next((value for value in info.values if value.name == info.verdict), None) if info else None
+    verdict = verdict_of(info) if info else None
     if isinstance(judges, list | tuple):
         names = [str(each.get("model_key") if isinstance(each, Mapping) else each) for each in judges]
         twice = [name for name, times in Counter(names).items() if times > 1]
@@ -130,7 +157,7 @@ def _numbered(verdict: Value, judges: int) -> list[Value]:
 
 def _is_scale(value: Value) -> bool:
     """Whether it is a share of many levels, of which two judges seldom give the same."""
-    return value.name == "score"
+    return value.name == _SCORE
 
 
 def _panel(
@@ -235,20 +262,44 @@ def as_verdict(verdict: Value, text: str, options: Options) -> ScoreValue:
         if not verdict.labels or text in verdict.labels:
             return text
         raise ValueError(f"`{text}` is none of {', '.join(verdict.labels)}")
-    if verdict.kind == "share" and verdict.name != "score":
-        right, wrong = ([str(label).casefold() for label in options.get(name) or ()] for name in _JUDGED)
-        if text.casefold() in (*_TRUE, *_FALSE, *right, *wrong):
-            return text.casefold() in (*_TRUE, *right)
-        known = f"none of {', '.join((*right, *wrong))}, true and false" if right else "neither true nor false"
-        raise ValueError(f"`{text}` is {known}")
+    low, high = (options.get(name) for name in ("score_min", "score_max"))
+    right: Sequence[str] = ()
+    scale = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
+    if verdict.kind == "share" and scale is None:
+        right, wrong = _words(verdict, options)
+        if text.casefold() in (*right, *wrong):
+            return text.casefold() in right if not _is_scale(verdict) else float(text.casefold() in right)
+        if not _is_scale(verdict):
+            raise ValueError(f"`{text}` is neither true nor false; {_two_of(right, wrong)}")
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"`{text}` is not a number") from None
-    low, high = (options.get(name) for name in ("score_min", "score_max"))
-    if isinstance(low, int | float) and isinstance(high, int | float):
-        return (number - low) / (high - low)
+        words = f", and no word for right or wrong; {_two_of(right, wrong)}" if right else ""
+        raise ValueError(f"`{text}` is not a number{words}") from None
+    least, most = scale or verdict.range or (-math.inf, math.inf)
+    if not least <= number <= most:
+        raise ValueError(f"`{text}` is not from {least:g} to {most:g}")
+    if scale is not None:
+        return (number - least) / (most - least)
     return int(number) if verdict.kind == "count" and number.is_integer() else number
+
+
+def _words(verdict: Value, options: Options) -> tuple[Sequence[str], Sequence[str]]:
+    """The words for true and for false."""
+    right, wrong = ([str(label).casefold() for label in options.get(name) or ()] for name in _JUDGED)
+    if verdict.lower_is_better is None:
+        return (*right, *_TRUE), (*wrong, *_FALSE)
+    good, bad = (_BAD, _GOOD) if verdict.lower_is_better else (_GOOD, _BAD)
+    said = {*right, *wrong}
+    return (
+        (*right, *(word for word in (*_TRUE, *good) if word not in said)),
+        (*wrong, *(word for word in (*_FALSE, *bad) if word not in said)),
+    )
+
+
+def _two_of(right: Sequence[str], wrong: Sequence[str]) -> str:
+    pairs = ", ".join(f"{a} or {b}" for a, b in zip(right, wrong, strict=False) if a not in _ALSO)
+    return f"labels of two classes are {pairs}; those of several need a scorer that gives them (labeler_via_model)"
 
 
 def _as_kind(value: Value, number: float) -> ScoreValue:
@@ -271,6 +322,8 @@ class _Labelled:
         # before the judge is called: its verdict would be paid for and lost
         people = self._people(sample, trace)
         score = await self._scorer(sample, trace)
+        if isinstance(score.values.get(self._verdict.name), bool) and isinstance(people, float):
+            people = people if people % 1 else bool(people)
         return msgspec.structs.replace(score, values={**score.values, PEOPLE: people})
 
     def _people(self, sample: Sample, trace: Trace) -> ScoreValue:
@@ -280,8 +333,16 @@ class _Labelled:
         except ValueError as error:
             raise self._field.failure("bad_label", str(error), sample) from error
 
+    def gold(self, sample: Sample) -> Completion | None:
+        return self._scorer.gold(sample) if isinstance(self._scorer, KnowsGold) else None
+
     async def aclose(self) -> None:
         await close_part(self._scorer)
+
+
+class _LabelledStarted(_Labelled):
+    def start_here(self) -> Any:
+        return self._scorer.start_here() if isinstance(self._scorer, Preparable) else None
 
 
 class _LabelledJudge(_Labelled):

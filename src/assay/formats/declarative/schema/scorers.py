@@ -33,7 +33,7 @@ from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
 from assay.part_options import PartInfo, info_of
 from assay.schema_rules import Schema, exactly_one
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
-from assay.scorers.judging.panel import PanelOptions
+from assay.scorers.judging.panel import LABELS, PanelOptions, verdict_of
 from assay.scorers.judging.panel import described as with_panel_described
 from assay.scorers.judging.panel import problems as panel_problems
 from assay.scorers.over_row import ONE_TARGET
@@ -44,13 +44,13 @@ _SCORE = ScorerInfo(values=(share("score"),))
 def described(kind: str, options: Mapping[str, Plain]) -> ScorerInfo | None:
     """What a type of scorers says of itself; None for the author's own, which is not imported to read a file."""
     if kind in ASSERTION_TYPES:
-        return msgspec.structs.replace(
-            _described("assertions", {}) or _SCORE, aggregates=(mean_of("score", name=kind),)
-        )
+        said = _described("assertions", {}) or _SCORE
+        return with_panel_described(msgspec.structs.replace(said, aggregates=(mean_of("score", name=kind),)), options)
     if kind in CATALOG["metric"] and kind not in CATALOG["scorer"]:
-        return _described("metric", {"metric": kind})
+        return _described("metric", {**options, "metric": kind})
     if kind == "metric" and (metric := str(options.get("metric"))) not in CATALOG["metric"]:
-        return msgspec.structs.replace(_SCORE, aggregates=(mean_of("score", name=short_name(metric)),))
+        said = msgspec.structs.replace(_SCORE, aggregates=(mean_of("score", name=short_name(metric)),))
+        return with_panel_described(said, options)
     return _described(kind, options) if kind in CATALOG["scorer"] else None
 
 
@@ -79,10 +79,9 @@ def _scorer(name: str) -> ObjectOf | None:
             return None
         shapes = {"assertions": ListOf(ASSERTION, least=1)} if name == "assertions" else {}
         made = object_of(resolve("scorer", name), called, word=word(name), common=_COMMON, shapes=shapes)
-        if "model_key" in made.fields and (info := _described(name, {})) is not None and info.verdict is not None:
-            made = _with_panel(name, made)
     else:
         made = _of_metric(name, called)
+    made = _with_people(name, made)
     return replace(made, rule=_metrics_rule(name, made.rule), together=(*made.together, *reads))
 
 
@@ -99,6 +98,16 @@ def _reads_given(given: Sequence[str]) -> Schema:
     fields = dict.fromkeys(field for metric in METRIC.choices for field in fields_read(metric))
     one: Schema = {"anyOf": [{"enum": list(given)}, {"not": {"type": "string"}}, {"pattern": "<<|[@^]"}]}
     return {"properties": {"metrics": {"items": {"patternProperties": {f"^({'|'.join(fields)})$": one}}}}}
+
+
+def _with_people(name: str, made: ObjectOf) -> ObjectOf:
+    """A scorer may compare what it says with labels of people, and one with a judge may have several."""
+    info = described(name, {})
+    if info is None or verdict_of(info) is None:
+        return made
+    if info.verdict is not None and "model_key" in made.fields:
+        return _with_panel(name, made)
+    return replace(made, fields={**made.fields, LABELS: _PANEL[LABELS]})
 
 
 def _with_panel(name: str, made: ObjectOf) -> ObjectOf:
