@@ -234,3 +234,9 @@ def test_a_faulty_run_file_is_refused(
     assert main(["validate", "run.yaml"]) == 2
     assert named in capsys.readouterr().out
     assert not Path(".assay").exists()
+
+
+def test_a_generator_is_refused_by_name(tmp_path: Path) -> None:
+    text = "key: g\ndisplay_name: G\ngenerator_specification: {dataset_generator_key: x, num_samples: 3}\n"
+    [told, *_] = faults(tmp_path, text)
+    assert told.startswith("task.yaml:3:26: generator_specification: what rows a generator makes is not published")

@@ -64,7 +64,8 @@ DATASET = object_of(
     shapes={
         "source": SOURCE,
         "generator_specification": Refused(
-            "generators are written into the dataset here: `source: {type: generated, …}`"
+            "what rows a generator makes is not published: write `source: {type: generated, …}` with their number, "
+            "a seed and steps"
         ),
     },
 )
