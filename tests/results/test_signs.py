@@ -1,7 +1,7 @@
 """No surface says that the worse one is better: the sign of a difference is that of the aggregate's own number.
 
 Every aggregate of the catalog and four of a stranger's, over random pairs of runs: what `diff`, gates, standings,
-histories and the viewer conclude agrees with B − A, or they conclude nothing.
+histories, slices, searches, exports and the viewer conclude agrees with B − A, or they conclude nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -21,8 +22,12 @@ import pytest
 from tests.journals import write_lines
 
 from assay.catalog import CATALOG
+from assay.cli.main import main
+from assay.core.errors import UsageError
+from assay.core.journal import read_records
 from assay.core.types import DatasetSpec, PartSpec, Record, Score, TaskDefinition
 from assay.metrics.corpus_overlap import BLEU_COUNTS, CHRF_COUNTS, bleu_counts, chrf_counts
+from assay.optimize.task_fitness import evaluation_of, measure_to_raise
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.diff.comparison import diff
 from assay.results.diff.ends import diff_ends
@@ -117,6 +122,8 @@ SILENT = {
     "own_signs:silent",
     "own_signs:misdescribed",
 }
+BELIEVED = "own_signs:misdescribed"
+"""A search asks before there is a run that what an aggregate says of itself could be compared with."""
 VIEW = View()
 
 
@@ -161,6 +168,7 @@ def written(folder: Path, use: str, chance: random.Random, skill: float) -> Path
             sample_id=f"s{index}",
             index=index,
             targets=("x",),
+            metadata={"half": "first" if index < 6 else "second"},
             scores=(Score(name="own", values=values(chance, skill)),),
         )
         for index in range(12)
@@ -244,6 +252,39 @@ def test_what_is_concluded_has_the_sign_of_the_numbers(use: str, tmp_path: Path)
             else:
                 assert sign * change >= 0.0, (surface, seed)
         assert (use in SILENT) <= ("diff" not in found)
+
+
+@pytest.mark.parametrize("use", CASES)
+def test_slices_searches_and_exports_have_the_sign_of_the_numbers(use: str, tmp_path: Path) -> None:
+    chance = random.Random(5)
+    a, b = written(tmp_path / "a", use, chance, 0.2), written(tmp_path / "b", use, chance, 0.8)
+    by_half = View(by=("half",))
+    before, after = (build_leaderboard(folder, by_half).tasks[0] for folder in (a, b))
+    turn = -1.0 if before.lower_is_better else 1.0
+    ends = {row.value: row.score for row in after.slices}
+    changes = {row.value: turn * (ends[row.value] - row.score) for row in before.slices if row.score is not None}
+    for row in diff(a, b, by_half).tasks[0].slices:
+        assert row.comparison.difference * changes[row.value] >= 0.0, row.value
+    exported = tmp_path / "tasks.jsonl"
+    assert main(["export", str(a), str(b), "--rows", "tasks", "--output", str(exported)]) == 0
+    rows = [msgspec.json.decode(line) for line in exported.read_bytes().splitlines()]
+    assert [row["score"] for row in rows] == [before.score, after.score]
+    worth = [searched(folder) for folder in (a, b)]
+    assert (worth[0] is None) == (worth[1] is None)
+    if worth[0] is not None and worth[1] is not None:
+        assert use not in SILENT - {BELIEVED}
+        assert before.score is not None
+        assert after.score is not None
+        assert use == BELIEVED or (worth[1] - worth[0]) * turn * (after.score - before.score) >= 0.0
+
+
+def searched(folder: Path) -> float | None:
+    """What a search would make of a run's attempts; None where it refuses the task."""
+    try:
+        measure = measure_to_raise(read_run_file(folder).definitions[0])
+    except UsageError:
+        return None
+    return fmean(evaluation_of(record, measure, "t").score for record in read_records(folder / "journal.jsonl"))
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ class TaskFitness:
         for definition in definitions:
             for place in self._places.values():
                 _text_at(definition, place)
-        self._measures = {task.name: _measure(task.definition) for task in parts.tasks}
+        self._measures = {task.name: measure_to_raise(task.definition) for task in parts.tasks}
         shares = all(measure.upward_bounds == (0.0, 1.0) for measure in self._measures.values())
         self.score_range: ScoreRange = "unit" if shares else "any"
         self._tasks = {task.name: task for task in parts.tasks}
@@ -226,7 +226,8 @@ def _is_excluded(task: Task, sample: Sample) -> bool:
     return False
 
 
-def _measure(definition: TaskDefinition) -> Measure:
+def measure_to_raise(definition: TaskDefinition) -> Measure:
+    """The number of a task that a search raises; `UsageError` where there is none."""
     if headline_of(definition) is None:
         raise UsageError(
             f"task `{definition.name}` has no score that a search could raise: it only lists how often each value "
