@@ -171,3 +171,14 @@ def test_the_starter_tasks_are_five_of_five_metrics() -> None:
 def test_a_metric_word_means_what_the_metrics_say_it_means() -> None:
     assert CATALOG_NAMES["exact_match"] == "normalized_exact_match"
     assert all(word == name for word, name in CATALOG_NAMES.items() if word != "exact_match")
+
+
+def test_a_mistake_on_many_lines_is_said_once_with_their_count(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"prompt": "a", "targt": "b"}\n' * 120)
+    with pytest.raises(UsageError) as refused:
+        load_all_tasks(tmp_path)
+    said = [line for line in str(refused.value).splitlines() if "targt" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"{path}:1: targt: unknown field `targt`")
+    assert said[0].endswith("The same on 119 other lines: 2, 3, 4, 5, 6, …")

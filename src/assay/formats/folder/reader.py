@@ -42,6 +42,8 @@ from assay.task_records import Provenance
 from assay.text.wording import show
 
 _SHOWN_PROBLEMS = 1000
+_FEWEST_FOLDED = 3
+_SHOWN_LINES = 5
 NOT_CARRIED_OVER = "# not carried over: "
 """Prefix of a line at the head of a file that says what a partial import lacks."""
 
@@ -313,7 +315,20 @@ def scorer_of(example: Example) -> PartSpec:
 
 
 def _message(problems: list[Problem]) -> str:
-    lines = [str(problem) for problem in problems[:_SHOWN_PROBLEMS]]
-    if len(problems) > _SHOWN_PROBLEMS:
-        lines.append(f"… and {len(problems) - _SHOWN_PROBLEMS} more")
+    """Every problem once, at the first line that has it, with the other lines where they are many."""
+    alike: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in problems:
+        alike.setdefault((problem.path, problem.field, problem.detail), []).append(problem)
+    lines = [line for same in alike.values() for line in _lines_of(same)]
+    if len(lines) > _SHOWN_PROBLEMS:
+        lines[_SHOWN_PROBLEMS:] = [f"… and {len(lines) - _SHOWN_PROBLEMS} more"]
     return "\n".join(lines)
+
+
+def _lines_of(same: list[Problem]) -> list[str]:
+    first, *others = same
+    if len(others) < _FEWEST_FOLDED:
+        return [str(problem) for problem in same]
+    numbers = [problem.line_number for problem in others]
+    shown = ", ".join(map(str, numbers[:_SHOWN_LINES]))
+    return [f"{first} The same on {len(numbers)} other lines: {shown}{', …' if len(numbers) > _SHOWN_LINES else ''}"]
