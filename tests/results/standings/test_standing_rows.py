@@ -162,3 +162,19 @@ def test_a_score_lies_within_the_bounds_next_to_it(tmp_path: Path) -> None:
     alone = standings_of([read_side(first, view)], view).models[0]
     assert alone.bounds is not None
     assert alone.bounds.low <= (alone.overall or 0.0) <= alone.bounds.high
+
+
+def test_samples_that_a_run_left_out_bound_its_score(tmp_path: Path) -> None:
+    """20 of 40 were asked and are right, so that the whole task has a half or more; as if they remained."""
+    tasks = write_sums(tmp_path / "tasks", "sums", 40)
+    for name in ("one", "two"):
+        run_into(tmp_path / name, tasks, Adder(name=name), limit=20)
+    run_into(tmp_path / "whole", tasks, Adder(name="whole"))
+    first = build_standings([tmp_path / "one", tmp_path / "two"]).models[0]
+    assert first.overall == 1.0
+    assert first.bounds is not None
+    assert (first.bounds.low, first.bounds.high) == (0.5, 1.0)
+    against = {row.label: row for row in build_standings([tmp_path / "one", tmp_path / "whole"]).models}
+    assert against["whole"].run_bounds is None
+    assert against["one"].bounds == first.bounds
+    assert against["one"].tasks["sums"].bounds == first.bounds

@@ -63,7 +63,7 @@ def _labels(models: Sequence[ModelRow]) -> list[str]:
 def _table(standings: Standings) -> TextTable:
     tasks = standings.tasks if 1 < len(standings.tasks) <= MOST_TASKS else []
     bounds = [bounds_header(standings)] if bounded(standings) else []
-    some_failed = [*bounds, "failed"] if any(row.failed + row.timeouts for row in standings.models) else []
+    some_failed = [*bounds, "failed"] if bounds or any(row.failed + row.timeouts for row in standings.models) else []
     header = ["rank", "model", "overall", interval_header(standings.level), *some_failed, *tasks]
     rows = [
         _cells(row, label, tasks, standings, len(some_failed))

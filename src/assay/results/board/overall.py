@@ -133,6 +133,26 @@ def overall_bounds(rows: Sequence[TaskRow], level: float) -> Bounds | None:
     return Bounds(low=low, high=high, low_interval=low_interval, high_interval=high_interval)
 
 
+def shown_bounds(row: TaskRow) -> Bounds | None:
+    """What the score lies between, over all samples of its task where some were left out, given its open attempts."""
+    if not row.left_out:
+        return bounds_of(row)
+    return None if row.whole_bounds is None else Bounds(low=row.whole_bounds[0], high=row.whole_bounds[1])
+
+
+def overall_between(rows: Sequence[TaskRow], bounds: Mapping[str, Bounds]) -> Bounds | None:
+    """The ends of the overall score, from those of its tasks; None where nothing is open, or a task has none."""
+    counted = overall_rows(rows)
+    if not any(open_attempts(row) or row.left_out for row in counted) or any(row.task not in bounds for row in counted):
+        return None
+    shares = shares_of(counted)
+    low, high = (
+        math.fsum(share * getattr(bounds[row.task], end) for share, row in zip(shares, counted, strict=True))
+        for end in ("low", "high")
+    )
+    return Bounds(low=low, high=high)
+
+
 def bounds_of(row: TaskRow) -> Bounds | None:
     """The task's score if its open attempts had been wrong, or right; all attempts of a refused task failed."""
     if row.refused is not None:

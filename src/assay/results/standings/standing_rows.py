@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -14,12 +13,13 @@ from assay.costs.spending import Cost
 from assay.results.board.board_types import Latency, ScoreInterval, SliceRow, TaskRow
 from assay.results.board.cost_notes import price_notes
 from assay.results.board.overall import (
-    bounds_of,
     interval_of_tasks,
     open_attempts,
+    overall_between,
     overall_interval,
     overall_rows,
     overall_score,
+    shown_bounds,
 )
 from assay.results.diff.other_number import other_number
 from assay.results.diff.paired_columns import Side
@@ -278,18 +278,14 @@ def _model_row(
 
 
 def _overall_bounds(side: Side) -> Bounds | None:
-    """Over the run's own tasks and samples; None when nothing failed, or a task has no bounds."""
-    rows = overall_rows(side.board.tasks)
-    bounds = [each for row in rows if (each := _own_bounds(side, row)) is not None]
-    if not any(map(open_attempts, rows)) or len(bounds) < len(rows):
-        return None
-    lows, highs = [bound.low for bound in bounds], [bound.high for bound in bounds]
-    return Bounds(low=math.fsum(lows) / len(rows), high=math.fsum(highs) / len(rows))
+    """Over the run's own tasks; None when nothing failed, remains or was left out, or a task has no bounds."""
+    bounds = {row.task: each for row in side.board.tasks if (each := _own_bounds(side, row)) is not None}
+    return overall_between(side.board.tasks, bounds)
 
 
 def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
     if row.score is not None or row.refused is not None:
-        return bounds_of(row)
+        return shown_bounds(row)
     bounds = side.measures[row.task].bounds if open_attempts(row) else None
     return None if bounds is None else Bounds(low=bounds[0], high=bounds[1])
 
@@ -314,7 +310,8 @@ def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell
         scored=row.scored,
         compared=scored if is_shared else 0,
         **_bounds_over(
-            _own_bounds(whole, original) if open_attempts(original) else None, restricted=compared is not whole
+            _own_bounds(whole, original) if open_attempts(original) or original.left_out else None,
+            restricted=compared is not whole,
         ),
     )
 
