@@ -533,3 +533,16 @@ definition:
     input_builder: {{type: chat_completion, input_messages: [{{role: user, content: "{{{{ sample.q }}}}"}}]}}
   scorers: [{{type: string_equals, ground_truth: "{{{{ sample.a }}}}"}}]
 """
+
+
+def test_of_several_tasks_the_verdict_comes_first_and_what_is_alike_is_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("one", "two", "three"):
+        Path(f"{name}.yaml").write_text(TASK.replace("key: t\n", f"key: {name}\n", 1))
+    code, out, err = said(capsys, "check", ".")
+    assert code == 0
+    assert out.startswith("nothing is wrong with 3 tasks: ")
+    assert err.count("no gold answer") == 1
+    assert "the same of three, two" in err
+    assert said(capsys, "check", ".", "--all")[2].count("no gold answer") == 3

@@ -17,7 +17,7 @@ from assay.core.errors import UsageError
 from assay.run_settings import RunSettings
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
 from assay.tasks.task_settings import TaskSettings
-from assay.text.wording import count_of, shortened
+from assay.text.wording import count_of, few, shortened
 
 if TYPE_CHECKING:
     from assay.checking.findings import Finding, SampleRehearsal, TaskCheck
@@ -186,6 +186,7 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     from assay.checking.findings import most_severe_first, some_of_each
     from assay.checking.task_check import CANNOT_RUN
     from assay.pages.document import Cell, Span, TextTable
+    from assay.pages.documents.check_screen import verdict
 
     every: bool = options.all
     rows: list[list[Cell]] = []
@@ -194,6 +195,8 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
         counts = (check.samples, check.gold_checked, errors, len(check.findings) - errors)
         rows.append([check.task, *map(str, counts)])
         rows[-1][3] = Span(str(errors), "bad" if errors else "good")
+    if len(checks) > 1:
+        print(f"{verdict(checks)}\n")
     show(TextTable(header=["task", "samples", "gold tried", "errors", "remarks"], rows=rows, numeric_from=1), options)
     for check in checks if options.prove else ():
         print()
@@ -201,6 +204,9 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     for check in checks if every or len(checks) == 1 else ():  # one of fifty prompts is read by name
         if check.first_sample is not None:
             print(_first_sample(check.task, check.first_sample, every=every))
+    could_run = [check for check in checks if not any(each.problem == CANNOT_RUN for each in check.findings)]
+    for line in _without_gold(could_run, every=every):
+        print(line, file=sys.stderr)
     printed: set[str] = set()
     for check in checks:
         every_finding = [
@@ -214,9 +220,6 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
                 "over the task; --limit N checks the first N instead",
                 file=sys.stderr,
             )
-        if not any(each.problem == CANNOT_RUN for each in findings):
-            for line in _without_gold(check):
-                print(line, file=sys.stderr)
         for finding in findings:
             print(finding, file=sys.stderr)
         if len(findings) < len(every_finding):
@@ -232,20 +235,40 @@ def declared_table(declared: Sequence[Declared]) -> TextTable:
     return TextTable(header=["declared", "name", "became", "where"], rows=rows, numeric_from=9, prose=("became",))
 
 
-def _without_gold(check: TaskCheck) -> list[str]:
-    """Which scorers were tried on no answer that is known to be right."""
+def _without_gold(checks: Sequence[TaskCheck], *, every: bool) -> list[str]:
+    """Which scorers were tried on no answer that is known to be right; what is the same of several tasks is said once,
+    with one of them as the example.
+    """
+    groups: dict[str, list[tuple[TaskCheck, str]]] = {}
+    for check in checks:
+        for kind, sentence in _scorers_without_gold(check):
+            groups.setdefault(f"{check.task}: {sentence}" if every else kind, []).append((check, sentence))
+    lines = []
+    for group in groups.values():
+        check, sentence = group[0]
+        lines.append(f"{check.task}: {sentence}")
+        if others := [other.task for other, _ in group[1:]]:
+            lines[-1] += f"; the same of {few(others, 2)}"
+    return lines
+
+
+def _scorers_without_gold(check: TaskCheck) -> list[tuple[str, str]]:
+    """What is alike in tasks, and the sentence."""
     if check.first_sample is not None:
         return [
-            f"{check.task}: no gold answer can be made for the scorer `{key}` "
-            f"({samples:,} of {check.tried:,} samples); "
-            + (f"{check.tried_instead[key]}; " if key in check.tried_instead else "")
-            + "the empty one was tried"
+            (
+                key,
+                f"no gold answer can be made for the scorer `{key}` ({samples:,} of {check.tried:,} samples); "
+                + (f"{check.tried_instead[key]}; " if key in check.tried_instead else "")
+                + "the empty one was tried",
+            )
             for key, samples in check.without_gold.items()
         ]
     without = check.tried - check.gold_checked
     if not without or any(finding.problem == "no_request" for finding in check.findings):
         return []
-    return [f"{check.task}: {without:,} of {check.tried:,} samples have no gold answer to try; the empty one was tried"]
+    sentence = f"{without:,} of {check.tried:,} samples have no gold answer to try; the empty one was tried"
+    return [("", sentence)]
 
 
 def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:

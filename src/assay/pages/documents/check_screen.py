@@ -16,7 +16,7 @@ def check_screen(checks: Sequence[TaskCheck]) -> list[Block]:
     errors = most_severe_first([each for each in findings if each.error])
     remarks = [each for each in findings if not each.error]
     broken = [check.task for check in checks if any(each.error for each in check.findings)]
-    blocks: list[Block] = [Sentence(Span(_verdict(checks, len(broken)), "bad" if broken else "strong"))]
+    blocks: list[Block] = [Sentence(Span(verdict(checks), "bad" if broken else "strong"))]
     if errors:
         blocks.append(_listed(errors))
     if remarks:
@@ -25,7 +25,9 @@ def check_screen(checks: Sequence[TaskCheck]) -> list[Block]:
     return [*blocks, Sentence(("next: ", Span(f"assay check {one_line(shown)}", "key"), Span("   more: -v", "quiet")))]
 
 
-def _verdict(checks: Sequence[TaskCheck], broken: int) -> str:
+def verdict(checks: Sequence[TaskCheck]) -> str:
+    """How many tasks are fine, in a sentence."""
+    broken = sum(any(each.error for each in check.findings) for check in checks)
     samples, tried = sum(check.samples for check in checks), sum(check.gold_checked for check in checks)
     golds = f"{tried:,} gold answers tried of {count_of(samples, 'sample')}"
     if not broken:
