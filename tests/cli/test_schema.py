@@ -63,6 +63,27 @@ def test_the_schema_of_one_file_offers_its_columns_and_scores_and_still_accepts_
     Draft7Validator(schema).validate(yaml.safe_load(with_text))
 
 
+OWN = """\
+    - type: python
+      key: own
+      compute_scores_snippet: |
+        def compute_scores(sample, solver_output):
+            if not solver_output.output:
+                return {"scores": {"right": 0, "length": 0}, "metadata": {"why": "empty"}}
+            return {"right": 1.0, "kind": "long"} if sample else helper()
+      metrics: [{type: mean, field: counted}]
+"""
+
+
+def test_scores_of_own_code_are_offered_as_far_as_it_shows_them(tmp_path: Path) -> None:
+    """The literal keys of what it returns, and the fields that metrics name; the code itself is not run."""
+    (tmp_path / "t.yaml").write_text(TASK.replace("  scorers:\n", f"  scorers:\n{OWN}"))
+    (tmp_path / "rows.jsonl").write_text('{"q": "a", "gold": "A"}\n')
+    done = assay("schema", "--for", "t.yaml", cwd=tmp_path)
+    words = {word for word in offered(json.loads(done.stdout)) if "scores.own." in str(word)}
+    assert words == {f"{{{{ scores.own.{name} }}}}" for name in ("right", "length", "kind", "counted")}
+
+
 def test_only_task_files_have_columns(tmp_path: Path) -> None:
     done = assay("schema", "model", "--for", "t.yaml", cwd=tmp_path)
     assert (done.returncode, "a model file has no columns" in done.stderr) == (2, True)

@@ -74,6 +74,7 @@ def _known_of(file: str) -> Known:
     """The columns of a task's dataset, by its first rows, and the values of its scorers."""
     from assay.formats.declarative.editor_schema import Known
     from assay.formats.declarative.schema.scorers import described
+    from assay.scorers.python_snippet import written_scores
     from assay.tasks.built_tasks import build_dataset
     from assay.tasks.load import load_tasks
 
@@ -83,6 +84,12 @@ def _known_of(file: str) -> Known:
         for sample in islice(build_dataset(definition), ROWS):
             columns |= dict.fromkeys(sample.row or {})
         for part in definition.scorers:
-            info = described(part.use, part.options)  # of the author's own it is not known
-            scores |= dict.fromkeys(f"{part.key}.{value.name}" for value in (info.values if info else ()))
+            info = described(part.use, part.options)  # of the author's own it is in code, which is not run here
+            values = [value.name for value in info.values] if info else []
+            fields = [
+                each.options.get("field") for each in definition.aggregates if each.options.get("scorer") == part.key
+            ]
+            named = [name for name in fields if isinstance(name, str)]
+            names = dict.fromkeys([*values, *written_scores(part.options), *named])
+            scores |= dict.fromkeys(f"{part.key}.{name}" for name in names)
     return Known(tuple(columns), tuple(scores))

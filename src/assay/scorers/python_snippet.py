@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
 from assay.core.describe import ScorerInfo, describes
@@ -176,6 +178,36 @@ def score_of(name: str, result: Any, where: str) -> Score:
         )
         raise _failure(name, message)
     return Score(name=name, values=kept, metadata=metadata or None)
+
+
+def written_scores(options: Mapping[str, Any]) -> list[str]:
+    """The names of scores that the code of a scorer shows: the literal keys of the mappings that it returns."""
+    try:
+        tree = ast.parse(str(options.get("compute_scores_snippet") or ""))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    names: dict[str, None] = {}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and function.name == "compute_scores":
+            for node in ast.walk(function):
+                value = node.value if isinstance(node, ast.Return) else None
+                each = value.elts if isinstance(value, ast.List) else [value]
+                names |= dict.fromkeys(name for item in each for name in _literal_scores(item))
+    return [*names]
+
+
+def _literal_scores(value: ast.expr | None) -> list[str]:
+    if isinstance(value, ast.ListComp):
+        return _literal_scores(value.elt)
+    if not isinstance(value, ast.Dict):
+        return []
+    found = {
+        key.value: item
+        for key, item in zip(value.keys, value.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    inner = found.get("scores")
+    return _literal_scores(inner) if isinstance(inner, ast.Dict) else [*found]
 
 
 def _metadata_of(name: str, result: dict[str, Any], where: str) -> dict[str, Any]:
