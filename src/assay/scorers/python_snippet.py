@@ -199,6 +199,8 @@ def written_scores(options: Mapping[str, Any]) -> list[str]:
 def _literal_scores(value: ast.expr | None) -> list[str]:
     if isinstance(value, ast.ListComp):
         return _literal_scores(value.elt)
+    if isinstance(value, ast.IfExp):
+        return [*_literal_scores(value.body), *_literal_scores(value.orelse)]
     if not isinstance(value, ast.Dict):
         return []
     found = {
