@@ -544,5 +544,5 @@ def test_of_several_tasks_the_verdict_comes_first_and_what_is_alike_is_said_once
     assert code == 0
     assert out.startswith("nothing is wrong with 3 tasks: ")
     assert err.count("no gold answer") == 1
-    assert "the same of three, two" in err
+    assert "; also for three, two" in err
     assert said(capsys, "check", ".", "--all")[2].count("no gold answer") == 3

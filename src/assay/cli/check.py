@@ -236,7 +236,7 @@ def declared_table(declared: Sequence[Declared]) -> TextTable:
 
 
 def _without_gold(checks: Sequence[TaskCheck], *, every: bool) -> list[str]:
-    """Which scorers were tried on no answer that is known to be right; what is the same of several tasks is said once,
+    """Which scorers were tried on no answer that is known to be right; what is alike in several tasks is said once,
     with one of them as the example.
     """
     groups: dict[str, list[tuple[TaskCheck, str]]] = {}
@@ -248,7 +248,7 @@ def _without_gold(checks: Sequence[TaskCheck], *, every: bool) -> list[str]:
         check, sentence = group[0]
         lines.append(f"{check.task}: {sentence}")
         if others := [other.task for other, _ in group[1:]]:
-            lines[-1] += f"; the same of {few(others, 2)}"
+            lines[-1] += f"; also for {few(others, 2)}"
     return lines
 
 
