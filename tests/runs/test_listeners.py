@@ -192,6 +192,9 @@ def test_what_a_listener_does_to_what_it_is_handed_changes_nothing(task: str) ->
 def test_a_listener_that_would_have_to_be_awaited_is_refused(task: str) -> None:
     with pytest.raises(UsageError, match=r"has an `async def records`: .* write `def`"):
         assay.evaluate(task, "toy", listeners=[Waiting()])
+    for address in ("mlflow:./mlruns", "mlflow:http://127.0.0.1:5000"):
+        with pytest.raises(UsageError, match="`mlflow` takes no address; `assay show mlflow` says"):
+            find_listeners([address])
     assert not Path("runs").exists()
 
 

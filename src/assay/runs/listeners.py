@@ -203,8 +203,17 @@ def _in_words(error: BaseException) -> str:
     return one_line(str(describe_exception(error)), 600)
 
 
+def _named(wanted: str) -> Any:
+    name, _, rest = wanted.partition(":")
+    if catalog.is_name("listener", name) and rest and not all(map(str.isidentifier, rest.split("."))):
+        raise UsageError(
+            f"the listener {wanted!r}: `{name}` takes no address; `assay show {name}` says which variables set one"
+        )
+    return catalog.resolve("listener", wanted, own_code=True)
+
+
 def _listener(wanted: object) -> Listener:
-    resolved: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
+    resolved: Any = _named(wanted) if isinstance(wanted, str) else wanted
     try:
         listener = resolved() if inspect.isclass(resolved) or inspect.isfunction(resolved) else resolved
     except UsageError:
