@@ -6,9 +6,7 @@ Samples pair by (task, sample id, attempt). The difference is always B minus A: 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,14 +15,24 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import factors_of, overall_rows
-from assay.results.board.stretches import canary_agreement, last_canary, overridden_settings, same_model, served_changes
-from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
+from assay.results.board.stretches import overridden_settings, same_model
+from assay.results.diff.differences import BoardDiff, Changes, OverallDiff, SliceDiff, TaskDiff
 from assay.results.diff.other_number import other_number
 from assay.results.diff.overall_difference import corrected_overall, overall_diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
-from assay.results.diff.sentences import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
+from assay.results.diff.sentences import ONE_SIDED, board_verdict, task_verdict, unequal_sentence
 from assay.results.diff.unaveraged import compare_scores, is_averaged, parts_differ, why_not
-from assay.results.per_example import PerExample
+from assay.results.diff.what_else import (
+    canary,
+    change,
+    content,
+    declared_changes,
+    flip,
+    other_numbers,
+    same,
+    settings_changed,
+    shared_answers,
+)
 from assay.results.report_settings import View, missing_group, view_of_results
 from assay.results.side_labels import labelled, side_labels
 from assay.results.standings.shared_samples import key_unknown, over_shared
@@ -34,7 +42,6 @@ from assay.stats.families import CORRECTIONS, Corrected, Correction, correct, co
 from assay.stats.margins import Sameness, same_within
 from assay.stats.paired import PairedComparison, compare
 from assay.stats.paired_evidence import Basis, PairedEvidence, basis_of_drops, level_of_drop
-from assay.text.wording import setting_in_words
 
 SAMPLES = 5
 _UNEQUAL_SHOWN = 3
@@ -126,7 +133,7 @@ def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardD
             task,
             score_a=before.get(task.task),
             score_b=after.get(task.task),
-            change=None if task.change is None else _change(before.get(task.task), after.get(task.task)),
+            change=None if task.change is None else change(before.get(task.task), after.get(task.task)),
             other_numbers=[],
         )
         for task in result.tasks
@@ -136,7 +143,7 @@ def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardD
         tasks=tasks,
         overall_a=a.overall_score,
         overall_b=b.overall_score,
-        overall_change=_change(a.overall_score, b.overall_score),
+        overall_change=change(a.overall_score, b.overall_score),
     )
 
 
@@ -155,14 +162,14 @@ def _task(
         metric=" → ".join(dict.fromkeys(row.metric_definition for row in rows if row is not None)),
         score_a=first.score if first else None,
         score_b=second.score if second else None,
-        change=_change(first.score, second.score) if first and second and unlike is None else None,
-        content=_content(first, second),
-        declared=_declared_changes(first, second),
-        asking=_same(first, second, lambda row: row.asking),
-        scoring=_same(first, second, lambda row: row.scoring or row.signature),
-        judging=_same(first, second, lambda row: row.judging),
-        other_parts=_same(first, second, lambda row: row.fingerprint),
-        other_numbers=_other_numbers(first, second),
+        change=change(first.score, second.score) if first and second and unlike is None else None,
+        content=content(first, second),
+        declared=declared_changes(first, second),
+        asking=same(first, second, lambda row: row.asking),
+        scoring=same(first, second, lambda row: row.scoring or row.signature),
+        judging=same(first, second, lambda row: row.judging),
+        other_parts=same(first, second, lambda row: row.fingerprint),
+        other_numbers=other_numbers(first, second),
         lower_is_better=any(row is not None and bool(row.lower_is_better) for row in rows),
         share_of_faults=any(row is not None and row.lower_is_better and row.range == UNIT for row in rows),
         largest_loss=_largest_loss(first, second),
@@ -250,7 +257,7 @@ def _paired(
         changes=_changes(*columns, *_common_rows(*columns)),
         flips=len(flipped),
         shown=[
-            _flip(
+            flip(
                 *(
                     side.example(task.task, each.place_of(int(a.samples[pairs_a[row]]), best=best))
                     for side, each, best in zip(sides, columns, _ends(after[row] > before[row]), strict=True)
@@ -333,29 +340,6 @@ def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[n
     )
 
 
-def _flip(before: PerExample, after: PerExample, *, better: bool) -> Flip:
-    return Flip(
-        id=after.id,
-        attempt=after.attempt,
-        score_a=before.score,
-        score_b=after.score,
-        prediction_a=_answer_or_failure(before),
-        prediction_b=_answer_or_failure(after),
-        targets=after.targets,
-        prompt_a=before.prompt,
-        prompt_b=after.prompt,
-        same_prompt=before.prompt == after.prompt,
-        same_targets=before.targets == after.targets,
-        better=better,
-        answer_a=before.answer if before.failure is None else None,
-        answer_b=after.answer if after.failure is None else None,
-    )
-
-
-def _answer_or_failure(example: PerExample) -> str | None:
-    return example.prediction if example.failure is None else example.failure
-
-
 def _slices(
     b: Columns,
     rows: NDArray[np.intp],
@@ -403,14 +387,14 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
         level=view.level,
         overall_a=first.overall_score,
         overall_b=second.overall_score,
-        overall_change=_change(first.overall_score, second.overall_score),
+        overall_change=change(first.overall_score, second.overall_score),
         same_result=first.fingerprint == second.fingerprint,
         cached_a=sum(row.from_earlier_runs for row in first.tasks),
         cached_b=sum(row.from_earlier_runs for row in second.tasks),
-        shared_answers=_shared_answers(first, second, tasks),
-        settings_changed=_settings_changed(first, second),
+        shared_answers=shared_answers(first, second, tasks),
+        settings_changed=settings_changed(first, second),
         same_model=same_model(first.stretches, second.stretches),
-        canary=_canary(first, second),
+        canary=canary(first, second),
         tasks=tasks,
         per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
@@ -422,17 +406,6 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
         if len(compared) > 1 and not all(task.unchanged for task in tasks)
         else None,
     )
-
-
-def _shared_answers(a: Leaderboard, b: Leaderboard, tasks: list[TaskDiff]) -> int:
-    """Equal answers, as many as one side had from an earlier run: of the same model and settings, as the cache asks."""
-    if (a.model, a.settings.get("generation")) != (b.model, b.settings.get("generation")):
-        return 0
-    earlier = {task.task: 0 for task in tasks}
-    for row in (*a.tasks, *b.tasks):
-        earlier[row.task] = max(earlier[row.task], row.from_earlier_runs)
-    same = {task.task: task.changes.same + task.changes.score_only for task in tasks if task.changes is not None}
-    return sum(min(earlier[name], count) for name, count in same.items())
 
 
 def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
@@ -506,81 +479,3 @@ def _corrected_slice(row: SliceDiff, corrected: Corrected | None) -> SliceDiff:
         adjusted_p=corrected.adjusted_p,
         significant=corrected.significant,
     )
-
-
-def _content(a: TaskRow | None, b: TaskRow | None) -> str:
-    if a is None:
-        return "only in B"
-    if b is None:
-        return "only in A"
-    return "same" if a.sha256 == b.sha256 else "changed"
-
-
-def _same(a: TaskRow | None, b: TaskRow | None, part: Callable[[TaskRow], str]) -> str:
-    return "same" if a is None or b is None or part(a) == part(b) else "changed"
-
-
-def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
-    """The aggregates that are not the score; the first one is, unless the task has no score."""
-    if a is None or b is None:
-        return []
-    before, after = (
-        {aggregate.name: aggregate.value for aggregate in row.aggregates[int(row.has_score) :]} for row in (a, b)
-    )
-    return [
-        AggregateDiff(name=name, value_a=before.get(name), value_b=after.get(name))
-        for name in {**before, **after}
-        if not _equal(before.get(name), after.get(name))
-    ]
-
-
-def _equal(a: float | None, b: float | None) -> bool:
-    return a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
-
-
-def _declared_changes(first: TaskRow | None, second: TaskRow | None) -> list[str]:
-    """What the files of both declare and what only one does, wherever it stands in them."""
-    if first is None or second is None or not (first.declared and second.declared):
-        return []
-    one, other = ({(each.kind, each.name): each.became for each in row.declared} for row in (first, second))
-    return [
-        f"{kind} {name}: {one.get((kind, name), 'not declared')} → {other.get((kind, name), 'not declared')}"
-        for kind, name in dict.fromkeys([*one, *other])
-        if kind != "file" and one.get((kind, name)) != other.get((kind, name))
-    ]
-
-
-def _change(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else b - a
-
-
-def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
-    changes = []
-    for kind, before, after in (
-        ("model", a.model, b.model),
-        ("setting", _flat(a.settings), _flat(b.settings)),
-        ("version of", a.versions, b.versions),
-    ):
-        for key in sorted({*before, *after}):
-            if before.get(key) != after.get(key) and not (kind == "model" and repeats_name(key, before, after)):
-                then, now = setting_in_words(before.get(key)), setting_in_words(after.get(key))
-                changes.append(f"{kind} {key}: {then} → {now}")
-    return changes + served_changes(a.stretches, b.stretches)
-
-
-def _canary(a: Leaderboard, b: Leaderboard) -> str:
-    before, after = last_canary(a.stretches), last_canary(b.stretches)
-    if not before or not after:
-        return ""
-    same, compared = canary_agreement(before, after)
-    if not compared:
-        return "canary: no prompt was answered in both"
-    return f"canary: {same} of {compared} answers agree"
-
-
-def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """Nested settings one by one, so that a change names the one that changed."""
-    flat: dict[str, Any] = {}
-    for key, value in settings.items():
-        flat.update(value if isinstance(value, dict) else {key: value})
-    return flat
