@@ -31,3 +31,11 @@ def test_what_is_no_leaderboard_is_a_sentence_with_its_file(tmp_path: Path, text
 def test_no_file_at_all_is_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such leaderboard file or run folder"):
         read_leaderboard_file(tmp_path / "none.json")
+
+
+def test_a_file_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "board.json"
+    write_leaderboard_file(path, board_of(tmp_path / "run", {"t": [[1.0]]}))
+    path.write_text(path.read_text().replace("leaderboard.v1", "leaderboard.v0"))
+    with pytest.raises(UsageError, match=r"its schema is `leaderboard\.v0`; read it with the version of assay"):
+        read_leaderboard_file(path)

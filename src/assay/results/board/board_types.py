@@ -367,10 +367,16 @@ def level_of_file(path: Path | str) -> float:
 
 def _decoded(path: Path, kind: type[_T]) -> _T:
     try:
-        return msgspec.json.decode(read_regular(path, MAX_BOARD_BYTES), type=kind)
+        read = msgspec.json.decode(read_regular(path, MAX_BOARD_BYTES), type=kind)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such leaderboard file or run folder") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         if path.suffix in (".jsonl", ".yaml", ".yml", ".csv"):
             raise UsageError(f"{path}: is no result; name run folders or their leaderboard.json") from error
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error
+    if isinstance(read, Leaderboard) and read.schema != SCHEMA:
+        raise UsageError(
+            f"{path}: not a {SCHEMA} file: its schema is `{read.schema}`; "
+            "read it with the version of assay that made it"
+        )
+    return read
