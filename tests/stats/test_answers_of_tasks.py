@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assay.stats.answers_of_tasks import AnswersOfTasks, evidence_of_tasks
+from assay.stats.guarded import spread_of
 from assay.stats.jackknife import compare_sums
-from assay.stats.paired import compare
-from assay.stats.paired_evidence import AnswerPairs
+from assay.stats.paired_evidence import AnswerPairs, GuardedPairs, JackknifePairs
 from assay.task_records import RatioOfSums
 
 
@@ -49,12 +49,14 @@ def test_too_few_answers_detect_nothing() -> None:
 def test_a_graded_task_is_guarded_beside_one_whose_number_is_made_of_sums(factors: tuple[float, ...]) -> None:
     """Of worse models, that gain a little and lose everything in 1 % of samples, few are called better."""
     random, ratio = np.random.default_rng(3), RatioOfSums(of={"tp": 2.0}, over={"tp": 2.0, "fp": 1.0, "fn": 1.0})
+    counts = np.eye(3)[random.choice(3, 100, p=[0.98, 0.01, 0.01])]
+    sums = compare_sums(counts, counts, ratio).evidence
+    assert isinstance(sums, JackknifePairs)
     better = 0
     for _ in range(60):
         before = 0.9 + random.normal(0.0, 0.01, 100)
         after = np.where(random.random(100) < 0.01, 0.0, before + 0.008 * random.random(100))
-        counts = np.eye(3)[random.choice(3, 100, p=[0.98, 0.01, 0.01])]
-        tasks = [compare(before, after), compare_sums(counts, counts, ratio)]
-        evidence = evidence_of_tasks([task.evidence for task in tasks if task.evidence is not None], factors)
+        graded = GuardedPairs(spread_of(after - before), had=spread_of(before))
+        evidence = evidence_of_tasks([graded, sums], factors)
         better += evidence.p_values()[0] < 0.025
     assert better <= 3
