@@ -204,6 +204,7 @@ def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
     build_task(limited, context=BuildContext(model_for=model_for))
     for each in asked:
         each.pop("timeout_seconds", None)  # what an evaluator's judge may take
+        assert each.pop("asked_by") == ("t", "l")
     assert asked == [
         {
             "name": "openai:q",

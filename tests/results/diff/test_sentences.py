@@ -108,7 +108,9 @@ def test_a_change_beside_the_score_is_told(
 ) -> None:
     rows = [{"q": "aa", "a": "aa"}, {"q": "bb", "a": "bb"}]
     for name, body in (("a", "1"), ("b", length)):
-        task = write_task(tmp_path / name, rows, [EQUALS, python_scorer(f'{{"length": {body}}}', metrics=metrics)])
+        purpose = "score" if metrics else "qa"  # what is in no number is for people to look at
+        own = python_scorer(f'{{"length": {body}}}', metrics=metrics, purpose=purpose)
+        task = write_task(tmp_path / name, rows, [EQUALS, own])
         monkeypatch.chdir(tmp_path / name)
         run_task(task)
     found = diff(tmp_path / "a" / "run", tmp_path / "b" / "run")
