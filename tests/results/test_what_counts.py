@@ -36,7 +36,7 @@ def test_a_rule_excludes_samples_on_which_a_scorer_failed(runs: Runs) -> None:
         {"q": "b", "a": "c", "skip": True},
         {"q": "c", "a": "d", "skip": True},
     ]
-    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[])
+    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[], purpose="qa")
     row = only(runs(rows, [EQUALS, breaks], rules=SKIP))
     assert (row.score, row.correct, row.scored, row.excluded, row.failed) == (1.0, 1, 1, 2, 0)
 
@@ -65,7 +65,7 @@ def test_a_rule_about_scores_goes_by_those_there_are_and_takes_no_broken_one_for
     runs: Runs, rule: dict[str, Any], counts: tuple[int, int]
 ) -> None:
     rows = [{"q": "a", "a": "a"}, {"q": "b", "a": "x"}]
-    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[])
+    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[], purpose="qa")
     row = only(runs(rows, [EQUALS, breaks], rules={"rule": rule}))
     assert (row.excluded, row.failed) == counts
     assert (row.score, row.scored) == (1.0, 1)

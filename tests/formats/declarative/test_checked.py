@@ -41,7 +41,7 @@ def test_defaults_are_filled_in(tmp_path: Path) -> None:
 def test_the_fields_of_one_kind_of_part_are_its_options(tmp_path: Path) -> None:
     metric = "      metrics: [{type: mean, field: is_correct, key: k}]\n"
     scored = definition(tmp_path, MODEL_TASK + metric).scorers[0]
-    options = {"ground_truth": "{{ sample.a }}", "value": None, "empty_gold": "refused"}
+    options = {"ground_truth": "{{ sample.a }}", "value": None, "empty_gold": "refused", "labels": None}
     assert (scored.type, scored.options) == ("string_equals", options)
     options = {"field": "is_correct", "name": None, "bounds": None, "lower_is_better": None, "largest_loss": None}
     assert scored.metrics == (MetricEntry(type="mean", key="k", options=options),)

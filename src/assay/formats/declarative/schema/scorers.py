@@ -140,7 +140,7 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
         if rule is not None:
             rule(result, where, report)
         if result["metrics"] == [] and result["purpose"] == "score":
-            message = "an empty list computes no number; leave it out for the scorer's own metrics, or name some"
+            message = "computes no number; leave it out, name some, or say `purpose: qa` where none is wanted"
             report.wrong((*where, "metrics"), message)
         refuse_repeated_keys(result["metrics"], (*where, "metrics"), report)
         known, info = values_given(kind, result), described(kind, result)
